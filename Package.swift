@@ -1,0 +1,66 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// The rules every target is compiled with (docs/contributing: "Concurrency").
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// A C library found through pkg-config; `Sources/CLibraries/<name>` holds its module map and shim header.
+func cLibrary(_ name: String, _ pkgConfig: String, apt: String) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+/// A module of ours with its test target of the same name plus `Tests`.
+func module(_ name: String, _ dependencies: [String], testsAlsoUse: [String] = []) -> [Target] {
+    [
+        .target(name: name, dependencies: dependencies.map { .byName(name: $0) }, swiftSettings: settings),
+        .testTarget(
+            name: "\(name)Tests", dependencies: ([name] + dependencies + testsAlsoUse).map { .byName(name: $0) },
+            swiftSettings: settings),
+    ]
+}
+
+let package = Package(
+    name: "ringwright",
+    products: [
+        .executable(name: "ringwright", targets: ["ringwright"]),
+        .library(name: "RingwrightEngine", targets: ["CallEngine", "FlowEngine"]),
+    ],
+    targets: [
+        .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
+        .target(
+            name: "CRE2", path: "Sources/CLibraries/CRE2", linkerSettings: [.linkedLibrary("re2")]),
+        cLibrary("COpenSSL", "openssl", apt: "libssl-dev"),
+        cLibrary("CSndFile", "sndfile", apt: "libsndfile1-dev"),
+        cLibrary("CSpeexDSP", "speexdsp", apt: "libspeexdsp-dev"),
+        cLibrary("CSpanDSP", "spandsp", apt: "libspandsp-dev"),
+        cLibrary("CYAML", "yaml-0.1", apt: "libyaml-dev"),
+        cLibrary("CWebSockets", "libwebsockets", apt: "libwebsockets-dev"),
+        cLibrary("CCurl", "libcurl", apt: "libcurl4-openssl-dev"),
+    ]
+        + module("Basics", ["CLinux"])
+        + module("Reactor", ["Basics", "CLinux"])
+        + module("SIP", ["Basics", "COpenSSL"])
+        + module("SDP", ["Basics"])
+        + module("RTP", ["Basics"])
+        + module("Audio", ["Basics", "CSndFile", "CSpeexDSP", "CSpanDSP"])
+        + module("Web", ["Basics", "Reactor", "CWebSockets", "CCurl"])
+        + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
+        + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
+        + module(
+            "Server", ["Basics", "Reactor", "Audio", "SIP", "CallEngine", "FlowEngine", "Web"], testsAlsoUse: ["TestKit"])
+        + [
+            .executableTarget(
+                name: "ringwright", dependencies: ["Server"], swiftSettings: settings),
+            .target(
+                name: "TestKit", dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine"],
+                swiftSettings: settings),
+        ],
+    cxxLanguageStandard: .cxx17
+)

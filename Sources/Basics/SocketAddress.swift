@@ -1,0 +1,83 @@
+import CLinux
+
+/// An IPv4 or IPv6 address.
+package enum IPAddress: Hashable, Sendable {
+    /// Host order.
+    case v4(UInt32)
+    /// The first and the second eight octets, host order.
+    case v6(UInt64, UInt64)
+
+    package static let loopback4 = IPAddress.v4(0x7F00_0001)
+    package static let any4 = IPAddress.v4(0)
+    package static let any6 = IPAddress.v6(0, 0)
+
+    /// Reads `192.0.2.1`, `2001:db8::1` or `[2001:db8::1]`; nil for anything else, so for host names.
+    package init?(_ text: some StringProtocol) {
+        var bare = Substring(text)
+        if bare.hasPrefix("["), bare.hasSuffix("]") { bare = bare.dropFirst().dropLast() }
+        guard bare.utf8.count <= 45, !bare.utf8.contains(0) else { return nil }
+        var four = in_addr()
+        if inet_pton(AF_INET, String(bare), &four) == 1 {
+            self = .v4(UInt32(bigEndian: four.s_addr))
+            return
+        }
+        var six = in6_addr()
+        guard inet_pton(AF_INET6, String(bare), &six) == 1 else { return nil }
+        self = withUnsafeBytes(of: six) {
+            .v6(
+                UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
+                UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+        }
+    }
+
+    package var isV6: Bool {
+        if case .v6 = self { true } else { false }
+    }
+
+    /// 0.0.0.0 or ::
+    package var isUnspecified: Bool { self == .any4 || self == .any6 }
+}
+
+extension IPAddress: CustomStringConvertible {
+    /// `192.0.2.1` or `2001:db8::1`, without brackets.
+    package var description: String {
+        switch self {
+        case .v4(let value):
+            return "\(value >> 24).\(value >> 16 & 255).\(value >> 8 & 255).\(value & 255)"
+        case .v6(let high, let low):
+            var six = in6_addr()
+            withUnsafeMutableBytes(of: &six) {
+                $0.storeBytes(of: high.bigEndian, as: UInt64.self)
+                $0.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+            }
+            return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 46) {
+                inet_ntop(AF_INET6, &six, $0.baseAddress!, 46)
+                return String(cString: $0.baseAddress!)
+            }
+        }
+    }
+}
+
+/// An IP address with a port.
+package struct SocketAddress: Hashable, Sendable {
+    package var ip: IPAddress
+    package var port: UInt16
+
+    package init(ip: IPAddress, port: UInt16) {
+        self.ip = ip
+        self.port = port
+    }
+
+    /// Reads `192.0.2.1:5060` or `[2001:db8::1]:5060`.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        let host = text[..<colon]
+        guard let ip = IPAddress(host), ip.isV6 == host.hasPrefix("[") else { return nil }
+        self.init(ip: ip, port: port)
+    }
+}
+
+extension SocketAddress: CustomStringConvertible {
+    /// `192.0.2.1:5060` or `[2001:db8::1]:5060`.
+    package var description: String { ip.isV6 ? "[\(ip)]:\(port)" : "\(ip):\(port)" }
+}

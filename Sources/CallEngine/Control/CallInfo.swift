@@ -1,0 +1,91 @@
+package import Basics
+
+/// The facts about a call that flows, logs and results read.
+package struct CallInfo: Sendable {
+    package enum Direction: String, Sendable {
+        case inbound
+        case outbound
+    }
+
+    /// Made by the engine: letters, digits and `-` only, so it is safe in a file name.
+    package var id: String
+    package var direction: Direction
+    package var from: CallParty
+    package var to: CallParty
+    /// The header fields of the INVITE that came in, or of the final answer to the one that went out; in their order.
+    package var headers: [CallHeader]
+    /// The line that it came by or goes out through; empty without one.
+    package var line: String
+    /// Wall clock at the start, seconds since 1970.
+    package var startedAt: Double
+    /// On the loop's clock.
+    package var started: Instant
+    package var answered: Instant?
+    package var ended: Instant?
+    /// `PCMU/8000`; empty before media is agreed.
+    package var codec: String
+    /// The last final (or, before it, provisional) status of the INVITE; 0 before any.
+    package var sipStatus: Int
+    package var sipReason: String
+    /// How long each step took from the INVITE on; nil for what did not happen.
+    package var timings: CallTimings
+    package var media: MediaReport
+
+    package init(id: String, direction: Direction, from: CallParty, to: CallParty, started: Instant) {
+        self.id = id
+        self.direction = direction
+        self.from = from
+        self.to = to
+        headers = []
+        line = ""
+        startedAt = 0
+        self.started = started
+        codec = ""
+        sipStatus = 0
+        sipReason = ""
+        timings = CallTimings()
+        media = MediaReport()
+    }
+}
+
+/// One side of a call, as its From or To header (or the Request-URI) names it.
+package struct CallParty: Equatable, Sendable {
+    /// `sip:anna@example.com`, without header parameters.
+    package var uri: String
+    package var user: String
+    package var host: String
+    package var display: String
+
+    package init(uri: String, user: String = "", host: String = "", display: String = "") {
+        self.uri = uri
+        self.user = user
+        self.host = host
+        self.display = display
+    }
+}
+
+/// Times from the INVITE on.
+package struct CallTimings: Equatable, Sendable {
+    package var trying: Duration?
+    package var ringing: Duration?
+    package var firstMedia: Duration?
+    package var answer: Duration?
+    /// From the INVITE to the end.
+    package var total: Duration?
+
+    package init() {}
+}
+
+/// Counts of the call's RTP, as RFC 3550 defines them.
+package struct MediaReport: Equatable, Sendable {
+    package var sent: UInt64 = 0
+    package var received: UInt64 = 0
+    package var lost: Int64 = 0
+    package var late: UInt64 = 0
+    /// Interarrival jitter at the end (section 6.4.1).
+    package var jitter: Duration = .zero
+    /// From RTCP; nil when no report came.
+    package var roundTrip: Duration?
+
+    package init() {}
+}
