@@ -7,7 +7,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
-    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("MemberImportVisibility")
 ]
 
 /// A C library found through pkg-config; `Sources/CLibraries/<name>` holds its module map and shim header.
@@ -22,7 +22,7 @@ func module(_ name: String, _ dependencies: [String], testsAlsoUse: [String] = [
         .target(name: name, dependencies: dependencies.map { .byName(name: $0) }, swiftSettings: settings),
         .testTarget(
             name: "\(name)Tests", dependencies: ([name] + dependencies + testsAlsoUse).map { .byName(name: $0) },
-            swiftSettings: settings),
+            swiftSettings: settings)
     ]
 }
 
@@ -30,7 +30,7 @@ let package = Package(
     name: "ringwright",
     products: [
         .executable(name: "ringwright", targets: ["ringwright"]),
-        .library(name: "RingwrightEngine", targets: ["CallEngine", "FlowEngine"]),
+        .library(name: "RingwrightEngine", targets: ["CallEngine", "FlowEngine"])
     ],
     targets: [
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
@@ -42,7 +42,7 @@ let package = Package(
         cLibrary("CSpanDSP", "spandsp", apt: "libspandsp-dev"),
         cLibrary("CYAML", "yaml-0.1", apt: "libyaml-dev"),
         cLibrary("CWebSockets", "libwebsockets", apt: "libwebsockets-dev"),
-        cLibrary("CCurl", "libcurl", apt: "libcurl4-openssl-dev"),
+        cLibrary("CCurl", "libcurl", apt: "libcurl4-openssl-dev")
     ]
         + module("Basics", ["CLinux"])
         + module("Reactor", ["Basics", "CLinux"])
@@ -60,7 +60,7 @@ let package = Package(
                 name: "ringwright", dependencies: ["Server"], swiftSettings: settings),
             .target(
                 name: "TestKit", dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine"],
-                swiftSettings: settings),
+                swiftSettings: settings)
         ],
     cxxLanguageStandard: .cxx17
 )

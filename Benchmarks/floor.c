@@ -1,0 +1,135 @@
+// The machine's floor for two-way RTP: what a plain loop pays for one 172-byte datagram sent and received on loopback.
+//
+//   floor tick  CALLS SECONDS   a socket a call, read once a tick without epoll
+//   floor epoll CALLS SECONDS   a socket a call, woken by epoll for each datagram
+//   floor batch CALLS SECONDS   one socket for all, sendmmsg/recvmmsg of 64
+//
+// Both ends are in this process: CALLS sockets send to each other in pairs, 50 packets a second each. It prints the CPU time per
+// packet sent and received, and per call and second (50 packets), in microseconds.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PACKET = 172, BATCH = 64, TICK_NS = 20 * 1000 * 1000 };
+
+static int *sockets;
+static struct sockaddr_in *addresses;
+static unsigned char packet[PACKET];
+static long sent, received;
+
+static int open_socket(struct sockaddr_in *address) {
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    if (fd < 0) { perror("socket"); exit(3); }
+    memset(address, 0, sizeof *address);
+    address->sin_family = AF_INET;
+    address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof *address;
+    if (bind(fd, (struct sockaddr *)address, length) || getsockname(fd, (struct sockaddr *)address, &length)) {
+        perror("bind");
+        exit(3);
+    }
+    return fd;
+}
+
+static double cpu_seconds(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_utime.tv_sec + usage.ru_stime.tv_sec + (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static void send_one(int from, int to) {
+    if (sendto(sockets[from], packet, PACKET, 0, (struct sockaddr *)&addresses[to], sizeof addresses[to]) == PACKET) sent++;
+}
+
+static int receive_one(int fd) {
+    unsigned char buffer[2048];
+    struct sockaddr_in source;
+    socklen_t length = sizeof source;
+    if (recvfrom(fd, buffer, sizeof buffer, 0, (struct sockaddr *)&source, &length) < 0) return 0;
+    received++;
+    return 1;
+}
+
+static void tick_turn(int calls) {
+    for (int i = 0; i < calls; i++) {
+        while (receive_one(sockets[i])) {}
+        send_one(i, i ^ 1);
+    }
+}
+
+static void epoll_turn(int calls, int poll) {
+    struct epoll_event events[BATCH];
+    for (int i = 0; i < calls; i++) {
+        send_one(i, i ^ 1);
+        int ready = epoll_wait(poll, events, BATCH, 0);
+        for (int k = 0; k < ready; k++) receive_one(events[k].data.fd);
+    }
+}
+
+static void batch_turn(int calls) {
+    static struct mmsghdr out[BATCH], in[BATCH];
+    static struct iovec out_parts[BATCH], in_parts[BATCH];
+    static unsigned char buffers[BATCH][2048];
+    for (int done = 0; done < calls; done += BATCH) {
+        int count = calls - done < BATCH ? calls - done : BATCH;
+        for (int k = 0; k < count; k++) {
+            out_parts[k] = (struct iovec){packet, PACKET};
+            out[k].msg_hdr = (struct msghdr){
+                .msg_name = &addresses[1], .msg_namelen = sizeof addresses[1], .msg_iov = &out_parts[k], .msg_iovlen = 1};
+        }
+        int went = sendmmsg(sockets[0], out, count, 0);
+        if (went > 0) sent += went;
+        for (int k = 0; k < BATCH; k++) {
+            in_parts[k] = (struct iovec){buffers[k], sizeof buffers[k]};
+            in[k].msg_hdr = (struct msghdr){.msg_iov = &in_parts[k], .msg_iovlen = 1};
+        }
+        int came = recvmmsg(sockets[1], in, BATCH, MSG_DONTWAIT, NULL);
+        if (came > 0) received += came;
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc != 4) {
+        fprintf(stderr, "usage: floor tick|epoll|batch CALLS SECONDS\n");
+        return 2;
+    }
+    const char *mode = argv[1];
+    int calls = atoi(argv[2]) & ~1, seconds = atoi(argv[3]);
+    int batch = !strcmp(mode, "batch"), with_epoll = !strcmp(mode, "epoll");
+    if (calls < 2 || seconds < 1 || (!batch && !with_epoll && strcmp(mode, "tick"))) return 2;
+    int count = batch ? 2 : calls;
+    sockets = calloc(count, sizeof *sockets);
+    addresses = calloc(count, sizeof *addresses);
+    int poll = epoll_create1(0);
+    for (int i = 0; i < count; i++) {
+        sockets[i] = open_socket(&addresses[i]);
+        struct epoll_event event = {.events = EPOLLIN, .data.fd = sockets[i]};
+        if (with_epoll) epoll_ctl(poll, EPOLL_CTL_ADD, sockets[i], &event);
+    }
+    packet[0] = 0x80;
+    double start = cpu_seconds();
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    for (int turn = 0; turn < seconds * 50; turn++) {
+        if (batch) batch_turn(calls);
+        else if (with_epoll) epoll_turn(calls, poll);
+        else tick_turn(calls);
+        next.tv_nsec += TICK_NS;
+        if (next.tv_nsec >= 1000000000) { next.tv_nsec -= 1000000000; next.tv_sec++; }
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+    }
+    double used = cpu_seconds() - start;
+    double per_packet = used * 1e6 / sent;
+    printf("{\"mode\":\"%s\",\"calls\":%d,\"sent\":%ld,\"received\":%ld,\"us_per_packet\":%.2f,\"us_per_call_second\":%.1f}\n",
+        mode, calls, sent, received, per_packet, per_packet * 50);
+    return 0;
+}

@@ -1,0 +1,100 @@
+package import Basics
+
+/// Everything the engine is told before it starts; `Server` reads it from `ringwright.yaml`.
+package struct EngineSettings: Sendable {
+    /// Where SIP is listened for.
+    package struct Listener: Hashable, Sendable {
+        package enum Transport: String, Hashable, Sendable {
+            case udp
+            case tcp
+        }
+
+        package var transport: Transport
+        /// Port 0: the system chooses.
+        package var address: SocketAddress
+
+        package init(_ transport: Transport, _ address: SocketAddress) {
+            self.transport = transport
+            self.address = address
+        }
+    }
+
+    package var listeners: [Listener]
+    /// The address in SDP, Via and Contact; nil: the local one on which the peer is reached.
+    package var external: IPAddress?
+    /// RTP takes the even ports, RTCP the odd ones above.
+    package var rtpPorts: ClosedRange<UInt16>
+    package var limits: Admission.Limits
+    package var lines: [LineSettings]
+    /// Codecs offered and accepted where a line does not say otherwise, best first, as `pcmu` or `pcma`.
+    package var codecs: [String]
+    package var rtpTimeout: Duration
+    /// The text of User-Agent and Server.
+    package var product: String
+    /// T1, T2 and T4 of RFC 3261 (table 4).
+    package var timers: SIPTimers
+
+    package init(
+        listeners: [Listener], external: IPAddress? = nil, rtpPorts: ClosedRange<UInt16> = 20000...29999,
+        limits: Admission.Limits = Admission.Limits(), lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
+        rtpTimeout: Duration = .seconds(60), product: String = "Ringwright", timers: SIPTimers = SIPTimers()
+    ) {
+        self.listeners = listeners
+        self.external = external
+        self.rtpPorts = rtpPorts
+        self.limits = limits
+        self.lines = lines
+        self.codecs = codecs
+        self.rtpTimeout = rtpTimeout
+        self.product = product
+        self.timers = timers
+    }
+}
+
+/// The base timers of RFC 3261 (table 4); the others are multiples of them.
+package struct SIPTimers: Equatable, Sendable {
+    /// The estimate of a round trip.
+    package var t1: Duration
+    /// The longest gap between retransmissions.
+    package var t2: Duration
+    /// How long a message stays in the network.
+    package var t4: Duration
+
+    package init(t1: Duration = .milliseconds(500), t2: Duration = .seconds(4), t4: Duration = .seconds(5)) {
+        self.t1 = t1
+        self.t2 = t2
+        self.t4 = t4
+    }
+}
+
+/// A SIP trunk: where calls come from and go out through.
+package struct LineSettings: Sendable {
+    package var name: String
+    /// Host name or address, and port (5060 when nil).
+    package var server: String
+    package var port: UInt16?
+    package var transport: EngineSettings.Listener.Transport
+    /// Networks whose calls belong to this line.
+    package var from: [IPNetwork]
+    package var username: String?
+    /// Never printed.
+    package var password: Secret?
+    package var codecs: [String]?
+    /// The From of calls that go out, when the flow does not say: a number or URI.
+    package var callerID: String?
+
+    package init(
+        name: String, server: String, port: UInt16? = nil, transport: EngineSettings.Listener.Transport = .udp,
+        from: [IPNetwork] = [], username: String? = nil, password: Secret? = nil, codecs: [String]? = nil, callerID: String? = nil
+    ) {
+        self.name = name
+        self.server = server
+        self.port = port
+        self.transport = transport
+        self.from = from
+        self.username = username
+        self.password = password
+        self.codecs = codecs
+        self.callerID = callerID
+    }
+}
