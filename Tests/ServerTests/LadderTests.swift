@@ -1,0 +1,29 @@
+import Basics
+import Server
+import Testing
+
+@Suite struct LadderTests {
+    let ladder = Ladder(left: "caller", right: "reception", start: .zero + .seconds(5))
+
+    @Test func everyLineHasBothSidesAtTheSamePlace() {
+        let lines = [
+            ladder.message("INVITE sip:reception@192.0.2.1", from: .left, at: .zero + .seconds(5)),
+            ladder.message("180 Ringing", from: .right, at: .zero + .milliseconds(5012)),
+            ladder.message(String(repeating: "x", count: 300), from: .right, at: .zero + .seconds(6)),
+            ladder.note("hears speech", on: .left, at: .zero + .seconds(7)),
+            ladder.note("plays welcome.wav", on: .right, at: .zero + .seconds(7))
+        ]
+        for line in lines {
+            let bars = line.enumerated().filter { $0.element == "│" }.map(\.offset)
+            #expect(bars == [4, 51], "\(line)")
+        }
+        #expect(lines[1].hasSuffix("0.012 s"))
+    }
+
+    @Test func labels() {
+        #expect(Ladder.label(of: Array("INVITE sip:a@b SIP/2.0\r\nVia: x\r\n\r\n".utf8)) == "INVITE sip:a@b")
+        #expect(Ladder.label(of: Array("SIP/2.0 404 Not Found\r\n\r\n".utf8)) == "404 Not Found")
+        #expect(Ladder.label(of: Array("SIP/2.0 100 \r\n\r\n".utf8)) == "100 ")
+        #expect(Ladder.label(of: []) == "(unreadable)")
+    }
+}
