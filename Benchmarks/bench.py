@@ -1,0 +1,255 @@
+"""What `scripts/bench` runs: Ringwright beside SIPp and beside the machine's floor, in one run.
+
+Every figure is CPU time of the measured process (user and system, from /proc/PID/stat) or a count that the process printed. Each
+process is pinned to a core of its own: the answering side to the first, the calling side to the second.
+"""
+
+import argparse
+import json
+import os
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Process:
+    """A measured process: pinned to a core, with its output in a file, its CPU time read while it lives."""
+
+    def __init__(self, command, core, folder):
+        self.output_path = tempfile.mktemp(dir=folder)
+        self.output = open(self.output_path, "wb")
+        self.child = subprocess.Popen(
+            ["taskset", "-c", str(core)] + command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output, cwd=folder)
+
+    def cpu(self):
+        """Seconds of user and system time so far."""
+        with open(f"/proc/{self.child.pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def resident(self):
+        """Resident memory in bytes."""
+        with open(f"/proc/{self.child.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def wait_for(self, text, seconds=20):
+        limit = time.monotonic() + seconds
+        while time.monotonic() < limit:
+            if text in self.text():
+                return
+            if self.child.poll() is not None:
+                break
+            time.sleep(0.02)
+        raise RuntimeError(f"{self.child.args} did not say {text!r}:\n{self.text()[-2000:]}")
+
+    def text(self):
+        self.output.flush()
+        with open(self.output_path, errors="replace") as output:
+            return output.read()
+
+    def finish(self, seconds):
+        """Waits for the end; returns CPU seconds at the last look while it lived, and the exit status (None when it was cut)."""
+        limit, used = time.monotonic() + seconds, 0.0
+        while self.child.poll() is None:
+            if time.monotonic() > limit:
+                self.stop()
+                return used, None
+            try:
+                used = self.cpu()
+            except (FileNotFoundError, ProcessLookupError, IndexError):
+                pass
+            time.sleep(0.01)
+        return used, self.child.returncode
+
+    def stop(self):
+        if self.child.poll() is None:
+            self.child.send_signal(signal.SIGKILL)
+            self.child.wait()
+
+
+def sipp_counts(text):
+    """Successful and failed calls and retransmissions from SIPp's last screen."""
+    def last(pattern):
+        found = re.findall(pattern, text)
+        return int(found[-1]) if found else None
+    return {
+        "successful": last(r"Successful call\s*\|\s*\d+\s*\|\s*(\d+)"),
+        "failed": last(r"Failed call\s*\|\s*\d+\s*\|\s*(\d+)"),
+    }
+
+
+class Side:
+    """One end of a measurement: how it is started, and what it says about its calls."""
+
+    def __init__(self, name, command, ready=None, counts=None):
+        self.name, self.command, self.ready, self.counts = name, command, ready, counts
+
+
+def sipp_uas(port, media=None):
+    arguments = ["sipp", "-sn", "uas", "-i", "127.0.0.1", "-p", str(port), "-nostdin"]
+    if media:
+        arguments += ["-rtp_echo", "-mp", str(media)]
+    return Side("sipp", arguments)
+
+
+def sipp_uac(target, rate, count, scenario=None, hold=0):
+    arguments = ["sipp", f"127.0.0.1:{target}", "-i", "127.0.0.1", "-p", str(free_port()), "-r", str(rate), "-l", "15000",
+                 "-m", str(count), "-d", str(hold), "-nostdin"]
+    arguments += ["-sf", scenario] if scenario else ["-sn", "uac"]
+    return Side("sipp", arguments, counts=sipp_counts)
+
+
+def bench_answer(program, port, media=False):
+    return Side("ringwright", [program, "answer", "--port", str(port)] + (["--media"] if media else []), ready="ready")
+
+
+def bench_place(program, target, rate, count, media=False, hold=0):
+    arguments = [program, "place", "--target", str(target), "--rate", str(rate), "--calls", str(count), "--hold", str(hold)]
+    return Side("ringwright", arguments + (["--media"] if media else []),
+                counts=lambda text: json.loads(text.strip().splitlines()[-1]))
+
+
+def measure(answerer, caller, count, seconds, folder):
+    """Runs both sides; CPU microseconds a call of each and the caller's own counts."""
+    server = Process(answerer.command, 0, folder)
+    try:
+        if answerer.ready:
+            server.wait_for(answerer.ready)
+        else:
+            time.sleep(0.7)
+        before = server.cpu()
+        resident_before = server.resident()
+        client = Process(caller.command, 1, folder)
+        used, status = client.finish(seconds)
+        time.sleep(0.2)
+        result = {
+            "answering": answerer.name, "calling": caller.name, "calls": count,
+            "answer_us": round((server.cpu() - before) * 1e6 / count, 1), "place_us": round(used * 1e6 / count, 1),
+            "status": status, "server_rss_mb": round(server.resident() / 1e6, 1), "server_rss_before_mb": round(resident_before / 1e6, 1),
+        }
+        try:
+            result.update(caller.counts(client.text()))
+        except (ValueError, IndexError):
+            result["failed"] = None
+        return result
+    finally:
+        server.stop()
+
+
+def signaling(program, folder, rate, count, rounds):
+    """CPU a call: SIPp against itself, SIPp calling Ringwright, Ringwright calling SIPp, Ringwright against itself."""
+    rows = []
+    for _ in range(rounds):
+        for answering, calling in [("sipp", "sipp"), ("ringwright", "sipp"), ("sipp", "ringwright"), ("ringwright", "ringwright")]:
+            port = free_port()
+            answerer = sipp_uas(port) if answering == "sipp" else bench_answer(program, port)
+            caller = sipp_uac(port, rate, count) if calling == "sipp" else bench_place(program, port, rate, count)
+            row = measure(answerer, caller, count, 60, folder)
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    def median(side, name, other):
+        values = [row[side] for row in rows if row["answering" if side == "answer_us" else "calling"] == name
+                  and row["calling" if side == "answer_us" else "answering"] == other]
+        return statistics.median(values)
+    sipp_answer, sipp_place = median("answer_us", "sipp", "sipp"), median("place_us", "sipp", "sipp")
+    ours_answer, ours_place = median("answer_us", "ringwright", "sipp"), median("place_us", "ringwright", "sipp")
+    summary = {"rate": rate, "sipp_answer_us": sipp_answer, "ringwright_answer_us": ours_answer,
+               "answer_ratio": round(ours_answer / sipp_answer, 2), "sipp_place_us": sipp_place,
+               "ringwright_place_us": ours_place, "place_ratio": round(ours_place / sipp_place, 2)}
+    print("signaling:", json.dumps(summary), flush=True)
+    return summary
+
+
+def highest_rate(program, folder, rates, seconds):
+    """The highest rate at which no call failed and the run took its planned time, both ends of one kind."""
+    summary = {}
+    for kind in ["sipp", "ringwright"]:
+        best = 0
+        for rate in rates:
+            port, count = free_port(), rate * seconds
+            answerer = sipp_uas(port) if kind == "sipp" else bench_answer(program, port)
+            caller = sipp_uac(port, rate, count) if kind == "sipp" else bench_place(program, port, rate, count)
+            started = time.monotonic()
+            row = measure(answerer, caller, count, seconds * 3 + 40, folder)
+            took = time.monotonic() - started
+            # SIPp starts and ends within about two seconds; a longer run did not hold the rate.
+            clean = row["status"] == 0 and row["failed"] == 0 and row.get("successful") == count and took < seconds + 4
+            print(json.dumps({"kind": kind, "rate": rate, "clean": clean, "took_s": round(took, 1), **row}), flush=True)
+            if not clean:
+                break
+            best = rate
+        summary[kind] = best
+    print("highest rate:", json.dumps(summary), flush=True)
+    return summary
+
+
+def media(program, folder, calls, seconds):
+    """CPU per second of a two-way G.711 call: the floor, SIPp's caller and echo, Ringwright's both ends."""
+    floor = os.path.join(folder, "floor")
+    subprocess.run(["cc", "-O2", "-o", floor, os.path.join(HERE, "floor.c")], check=True)
+    summary = {"calls": calls, "seconds": seconds}
+    for mode in ["tick", "epoll", "batch"]:
+        line = json.loads(subprocess.run(["taskset", "-c", "0", floor, mode, str(calls), str(seconds)], check=True,
+                                         capture_output=True, text=True).stdout)
+        summary[f"floor_{mode}_us"] = line["us_per_call_second"]
+    with open(os.path.join(folder, "prompt.raw"), "wb") as prompt:
+        prompt.write(bytes([0xD5, 0x55, 0x90, 0x2A]) * 16000)
+    rate, hold = max(calls // 3, 1), seconds * 1000
+    for kind in ["sipp", "ringwright"]:
+        port = free_port()
+        if kind == "sipp":
+            answerer, caller = sipp_uas(port, 26000), sipp_uac(port, rate, calls, os.path.join(HERE, "uac-rtp.xml"), hold)
+        else:
+            answerer = bench_answer(program, port, media=True)
+            caller = bench_place(program, port, rate, calls, media=True, hold=hold)
+        row = measure(answerer, caller, calls, seconds + 60, folder)
+        print(json.dumps(row), flush=True)
+        summary[f"{kind}_place_us"] = round(row["place_us"] / seconds, 1)
+        summary[f"{kind}_answer_us"] = round(row["answer_us"] / seconds, 1)
+        summary[f"{kind}_failed"] = row["failed"]
+        if kind == "ringwright":
+            summary["answer_rss_kib_per_call"] = round((row["server_rss_mb"] - row["server_rss_before_mb"]) * 1e6 / 1024 / calls, 1)
+            summary.update({key: row[key] for key in ["lost", "received", "sent"] if key in row})
+    print("media:", json.dumps(summary), flush=True)
+    return summary
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Ringwright beside SIPp and the machine's floor")
+    parser.add_argument("--program", required=True, help="the built CallBench")
+    parser.add_argument("--only", choices=["signaling", "rate", "media"], action="append")
+    parser.add_argument("--rate", type=int, default=4000)
+    parser.add_argument("--calls", type=int, default=20000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rates", default="2000,4000,6000,8000,10000,12000,14000,16000")
+    parser.add_argument("--media-calls", type=int, default=500)
+    parser.add_argument("--media-seconds", type=int, default=15)
+    options = parser.parse_args()
+    chosen = options.only or ["signaling", "rate", "media"]
+    results = {"machine": {"cores": os.cpu_count(), "kernel": os.uname().release}}
+    with tempfile.TemporaryDirectory() as folder:
+        if "signaling" in chosen:
+            results["signaling"] = signaling(options.program, folder, options.rate, options.calls, options.rounds)
+        if "rate" in chosen:
+            results["rate"] = highest_rate(options.program, folder, [int(rate) for rate in options.rates.split(",")], 5)
+        if "media" in chosen:
+            results["media"] = media(options.program, folder, options.media_calls, options.media_seconds)
+    print(json.dumps(results, indent=1))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
