@@ -1,8 +1,5 @@
 // What Glibc's Swift module lacks: Linux calls and structures that the loop needs.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
