@@ -49,7 +49,7 @@ let package = Package(
         + module("SIP", ["Basics", "COpenSSL"])
         + module("SDP", ["Basics"])
         + module("RTP", ["Basics"])
-        + module("Audio", ["Basics", "CSndFile", "CSpeexDSP", "CSpanDSP"])
+        + module("Audio", ["Basics", "COpenSSL", "CSndFile", "CSpeexDSP", "CSpanDSP"])
         + module("Web", ["Basics", "Reactor", "CWebSockets", "CCurl"])
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
