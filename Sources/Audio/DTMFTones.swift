@@ -21,7 +21,9 @@ package enum DTMFTones {
         /// By how many dB the high tone is louder than the low one.
         package var twist: Double
 
-        package init(on: Duration = .milliseconds(100), off: Duration = .milliseconds(100), level: Double = -10, twist: Double = 0) {
+        package init(
+            on: Duration = .milliseconds(100), off: Duration = .milliseconds(100), level: Double = -10, twist: Double = 0
+        ) {
             self.on = on
             self.off = off
             self.level = level

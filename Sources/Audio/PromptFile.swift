@@ -103,7 +103,9 @@ package enum PromptFile {
                 guard sf_error(file) == 0 else { throw .unreadable(path: path, reason: message(file)) }
                 return samples
             }
-            guard samples.count + count <= limit else { throw .tooLong(path: path, limit: "\(limits.length.components.seconds) s") }
+            guard samples.count + count <= limit else {
+                throw .tooLong(path: path, limit: "\(limits.length.components.seconds) s")
+            }
             for frame in 0..<count {
                 var sum = 0.0
                 for channel in 0..<channels { sum += Double(first[frame * channels + channel]) }

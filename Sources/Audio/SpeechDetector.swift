@@ -21,7 +21,8 @@ package final class SpeechDetector {
         package var silence: Duration?
 
         package init(
-            threshold: Double = -42, margin: Double = 12, begin: Duration = .milliseconds(96), hangover: Duration = .milliseconds(700),
+            threshold: Double = -42, margin: Double = 12, begin: Duration = .milliseconds(96),
+            hangover: Duration = .milliseconds(700),
             silence: Duration? = nil
         ) {
             self.threshold = threshold
