@@ -1,0 +1,161 @@
+// What our side can do in one audio stream, and what both sides agreed on: the input and the output of offer/answer.
+
+package import Basics
+
+/// An encoding as descriptions name it. What it sounds like is no matter of this module.
+package struct AudioCodec: Hashable, Sendable {
+    /// The encoding name of the rtpmap; compared without regard to case.
+    package var name: String
+    /// The RTP clock in Hz (8000 for G.722, RFC 3551 section 4.5.2).
+    package var clockRate: UInt32
+    package var channels: UInt8
+    /// The number that RFC 3551 fixes; nil: dynamic, 96 to 127.
+    package var staticPayload: UInt8?
+    /// Our fmtp, nil for none.
+    package var parameters: String?
+
+    package init(
+        name: String, clockRate: UInt32, channels: UInt8 = 1, staticPayload: UInt8? = nil, parameters: String? = nil
+    ) {
+        self.name = name
+        self.clockRate = clockRate
+        self.channels = channels
+        self.staticPayload = staticPayload
+        self.parameters = parameters
+    }
+
+    package static let pcmu = AudioCodec(name: "PCMU", clockRate: 8000, staticPayload: 0)
+    package static let pcma = AudioCodec(name: "PCMA", clockRate: 8000, staticPayload: 8)
+    package static let g722 = AudioCodec(name: "G722", clockRate: 8000, staticPayload: 9)
+    package static let opus = AudioCodec(name: "opus", clockRate: 48000, channels: 2, parameters: "useinbandfec=1")
+
+    static let telephoneEventName = "telephone-event"
+
+    static func telephoneEvent(clockRate: UInt32) -> AudioCodec {
+        AudioCodec(name: telephoneEventName, clockRate: clockRate, parameters: "0-16")
+    }
+
+    var isTelephoneEvent: Bool { name == Self.telephoneEventName }
+
+    /// The same encoding; fmtp aside.
+    func matches(_ map: RTPMap) -> Bool {
+        guard sameName(name, map.name) else { return false }
+        // Opus is 48000/2 whatever is written (RFC 7587 section 7); devices leave the channels out.
+        if sameName(name, "opus") { return map.clockRate == clockRate }
+        // G.722 with its true sampling rate in the rtpmap is an old mistake.
+        if staticPayload == 9, map.payload == 9 { return true }
+        return map.clockRate == clockRate && map.channels == channels
+    }
+
+    func isSameEncoding(as other: AudioCodec) -> Bool {
+        sameName(name, other.name) && clockRate == other.clockRate && channels == other.channels
+    }
+}
+
+/// Compares encoding names: ASCII, without regard to case.
+func sameName(_ left: String, _ right: String) -> Bool {
+    guard left.utf8.count == right.utf8.count else { return false }
+    return zip(left.utf8, right.utf8).allSatisfy { lower($0) == lower($1) }
+}
+
+private func lower(_ byte: UInt8) -> UInt8 {
+    byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
+}
+
+/// What our side can do.
+package struct AudioCapabilities: Equatable, Sendable {
+    package enum Preference: Equatable, Sendable {
+        /// The first codec of their offer that we have (RFC 3264 section 6.1).
+        case theirs
+        /// The first of our codecs that they offer.
+        case ours
+    }
+
+    /// In our order of preference; at least one.
+    package var codecs: [AudioCodec]
+    /// Whose order decides when we answer.
+    package var preference: Preference
+    /// telephone-event (RFC 4733) at each clock of `codecs`, and at 8000 Hz.
+    package var telephoneEvents: Bool
+    /// a=ptime of our offers, in milliseconds: 10 to 60.
+    package var packetTime: Int
+    /// Offer RTP and RTCP on one port. An offer of it is always accepted.
+    package var offersRTCPMux: Bool
+
+    package init(
+        codecs: [AudioCodec], preference: Preference = .theirs, telephoneEvents: Bool = true, packetTime: Int = 20,
+        offersRTCPMux: Bool = false
+    ) {
+        precondition(!codecs.isEmpty, "a stream needs a codec")
+        self.codecs = codecs
+        self.preference = preference
+        self.telephoneEvents = telephoneEvents
+        self.packetTime = packetTime
+        self.offersRTCPMux = offersRTCPMux
+    }
+
+    /// The clocks at which we do telephone-event, the codecs' order first.
+    var telephoneEventClocks: [UInt32] {
+        guard telephoneEvents else { return [] }
+        var clocks: [UInt32] = []
+        for codec in codecs where !clocks.contains(codec.clockRate) { clocks.append(codec.clockRate) }
+        if !clocks.contains(8000) { clocks.append(8000) }
+        return clocks
+    }
+}
+
+/// A payload number and the encoding that it stands for.
+package struct AudioFormat: Equatable, Sendable {
+    package var payload: UInt8
+    package var codec: AudioCodec
+
+    package init(payload: UInt8, codec: AudioCodec) {
+        self.payload = payload
+        self.codec = codec
+    }
+}
+
+/// A payload number of telephone-event and its clock, the unit of its durations.
+package struct TelephoneEventFormat: Equatable, Sendable {
+    package var payload: UInt8
+    /// Hz. It differs from the codec's clock when only another one was offered (8000 beside a 16000 Hz codec): still used.
+    package var clockRate: UInt32
+
+    package init(payload: UInt8, clockRate: UInt32) {
+        self.payload = payload
+        self.clockRate = clockRate
+    }
+}
+
+/// What an exchange agreed on for the audio stream.
+package struct AudioAgreement: Equatable, Sendable {
+    /// What we send.
+    package var codec: AudioCodec
+    /// The number to send it with: theirs.
+    package var sendPayload: UInt8
+    /// The fmtp that they gave for it: how they want to receive it.
+    package var remoteParameters: String?
+    /// What may arrive, with the numbers that it may arrive under; `codec` first. A peer that uses its own number instead of ours
+    /// is understood as well.
+    package var receiveFormats: [AudioFormat]
+    /// nil: they take no telephone-event.
+    package var sendEvents: TelephoneEventFormat?
+    package var receiveEvents: [TelephoneEventFormat]
+    /// Milliseconds a packet that we send: what they asked for within 10 to 60, else our own.
+    package var packetTime: Int
+    /// Where our RTP goes. `0.0.0.0` or `::` (old-style hold, RFC 3264 section 8.4): nowhere.
+    package var remote: SocketAddress
+    /// Where our RTCP goes, when it isn't multiplexed.
+    package var remoteRTCP: SocketAddress
+    package var rtcpMux: Bool
+    /// False: they asked for no RTCP (b=RS:0 and b=RR:0, RFC 3556).
+    package var rtcpWanted: Bool
+    /// Seen from us: `sends` tells whether we may send media. Never `sends` when `remote` is unspecified.
+    package var direction: MediaDirection
+    /// They put us on hold: they don't take our media (sendonly, inactive, or the unspecified address).
+    package var heldByRemote: Bool
+    /// We put them on hold: our last wish was not to receive.
+    package var heldByLocal: Bool
+    /// Which m= it is, from 0.
+    package var mediaIndex: Int
+}

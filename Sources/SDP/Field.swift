@@ -1,0 +1,80 @@
+// A piece of a body under parsing: a trimmed range of bytes. Valid only while the parser's buffer is.
+
+let lineFeed = UInt8(ascii: "\n")
+let carriageReturn = UInt8(ascii: "\r")
+let equals = UInt8(ascii: "=")
+private let space = UInt8(ascii: " ")
+private let tab = UInt8(ascii: "\t")
+
+struct Field {
+    private var bytes: UnsafeRawBufferPointer
+    private var start: Int
+    private var end: Int
+
+    /// The range without blanks at both ends.
+    init(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) {
+        self.bytes = bytes
+        self.start = start
+        self.end = end
+        self = trimmed()
+    }
+
+    var count: Int { end - start }
+    var isEmpty: Bool { start == end }
+    subscript(index: Int) -> UInt8 { bytes[start + index] }
+
+    /// Bytes that are no UTF-8 become U+FFFD.
+    var string: String { String(decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<end]), as: UTF8.self) }
+
+    func trimmed() -> Field {
+        var result = self
+        while result.start < result.end, isBlank(bytes[result.start]) { result.start += 1 }
+        while result.start < result.end, isBlank(bytes[result.end - 1]) { result.end -= 1 }
+        return result
+    }
+
+    func dropping(_ length: Int) -> Field {
+        var result = self
+        result.start += length
+        return result.trimmed()
+    }
+
+    /// The bytes up to the next blank; moves behind them and the blanks that follow. Empty at the end.
+    mutating func nextToken() -> Field {
+        while start < end, isBlank(bytes[start]) { start += 1 }
+        var token = self
+        while start < end, !isBlank(bytes[start]) { start += 1 }
+        token.end = start
+        return token
+    }
+
+    /// The bytes up to `separator` (all of them when it is not there); moves behind it.
+    mutating func splitting(at separator: UInt8) -> Field {
+        var head = self
+        var position = start
+        while position < end, bytes[position] != separator { position += 1 }
+        head.end = position
+        start = min(position + 1, end)
+        return head
+    }
+
+    func equals(_ text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount else { return false }
+        for index in 0..<count where bytes[start + index] != text.utf8Start[index] { return false }
+        return true
+    }
+
+    /// A number of 1 to 10 decimal digits, at most `limit`.
+    func number(upTo limit: Int) -> Int? {
+        guard count > 0, count <= 10 else { return nil }
+        var value = 0
+        for index in start..<end {
+            let digit = bytes[index] &- UInt8(ascii: "0")
+            guard digit <= 9 else { return nil }
+            value = value * 10 + Int(digit)
+        }
+        return value <= limit ? value : nil
+    }
+
+    private func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }
+}
