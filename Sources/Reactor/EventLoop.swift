@@ -18,6 +18,10 @@ package class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     let timers = TimerHeap()
     /// Tasks that live: they end before the loop does (counted at shutdown and by tests).
     package private(set) var liveTasks = 0
+    /// Sockets, listeners and connections that are open on this loop: none is left when all is closed.
+    package internal(set) var openSockets = 0
+    /// What asked to be called when this turn ends.
+    private var ending: [any TurnEnd] = []
 
     package init(name: String) {
         self.name = name
@@ -47,6 +51,49 @@ package class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     package final func preconditionOnLoop(_ place: StaticString = #function) {
         precondition(isCurrent, "\(place) belongs to the loop")
     }
+
+    /// Calls `object` once at the end of this turn: for what gathers work, as batches of datagrams do. On the loop only.
+    final func atTurnEnd(_ object: any TurnEnd) { ending.append(object) }
+
+    /// Whether `endTurn` has work.
+    final var turnHasEnd: Bool { !ending.isEmpty }
+
+    final func endTurn() {
+        var index = 0
+        while index < ending.count {
+            ending[index].turnEnds()
+            index += 1
+        }
+        ending.removeAll(keepingCapacity: true)
+    }
+
+    // MARK: Sockets
+
+    /// Opens a datagram socket on `address`; port 0 lets the system choose, an unspecified IP takes all of this host. On the loop only.
+    package func bindDatagram(
+        to address: SocketAddress, options: DatagramOptions = DatagramOptions()
+    ) throws(SystemError) -> DatagramSocket {
+        fatalError("a kind of loop has its network")
+    }
+
+    /// Listens for streams on `address`; port 0 lets the system choose. On the loop only.
+    package func listen(
+        on address: SocketAddress, options: StreamOptions = StreamOptions(), onAccept: @escaping (StreamConnection) -> Void
+    ) throws(SystemError) -> StreamListener {
+        fatalError("a kind of loop has its network")
+    }
+
+    /// Starts to connect a stream to `address`. The connection comes back at once and takes what is to be sent; `onOpen` tells that
+    /// it stands, `onClose` that it does not (also after `timeout`). Neither runs before this call is over. On the loop only.
+    package func openStream(
+        to address: SocketAddress, from local: SocketAddress? = nil, timeout: Duration = .seconds(10),
+        options: StreamOptions = StreamOptions()
+    ) -> StreamConnection {
+        fatalError("a kind of loop has its network")
+    }
+
+    /// The address of this host from which `peer` is reached; nil when there is no way to it.
+    package func localAddress(toReach peer: IPAddress) -> IPAddress? { fatalError("a kind of loop has its network") }
 
     // MARK: Timers
 
@@ -89,6 +136,11 @@ package class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         defer { timer.cancel() }
         try await over.wait()
     }
+}
+
+/// What gathers work during a turn of a loop and does it at the end.
+protocol TurnEnd: AnyObject {
+    func turnEnds()
 }
 
 /// A task on a loop. Cancel it from its loop: the cancellation handlers run at once, on the thread that cancels.

@@ -48,13 +48,23 @@ final class TimerHeap {
         return timer
     }
 
-    /// The action of the first timer that is due at `now`, taken out.
-    func popDue(at now: Instant) -> (() -> Void)? {
-        guard let first = nodes.first, first.deadline <= now else { return nil }
+    /// The number of the timer made last: what is made later waits for the next turn.
+    var lastMade: UInt64 { made }
+
+    /// The action of the first timer that is due at `now` and was made no later than the timer numbered `limit`, taken out.
+    /// A due timer made later stops the search: it comes in the next turn, so that a timer that makes a due timer starves nobody.
+    func popDue(at now: Instant, madeUntil limit: UInt64 = .max) -> (() -> Void)? {
+        guard let first = nodes.first, first.deadline <= now, first.order <= limit else { return nil }
         let action = first.action
         first.action = nil
         remove(first, at: 0)
         return action
+    }
+
+    /// Takes all out unrun: the loop ends.
+    func removeAll() {
+        for timer in nodes { timer.action = nil }
+        nodes.removeAll()
     }
 
     fileprivate func remove(_ timer: LoopTimer, at index: Int) {

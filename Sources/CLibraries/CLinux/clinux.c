@@ -1,9 +1,30 @@
 #define _GNU_SOURCE
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <linux/errqueue.h>
+#include <unistd.h>
 
 #include "clinux.h"
 
 _Static_assert(sizeof(struct rw_mmsghdr) == sizeof(struct mmsghdr), "the mirror of struct mmsghdr");
+
+int rw_errno(void) { return errno; }
+
+void rw_error_text(int number, char *text, unsigned long size) {
+    char buffer[128];
+    snprintf(text, size, "%s", strerror_r(number, buffer, sizeof buffer));
+}
 
 int rw_recvmmsg(int fd, struct rw_mmsghdr *messages, unsigned int count, int flags) {
     return recvmmsg(fd, (struct mmsghdr *)messages, count, flags, 0);
@@ -11,4 +32,104 @@ int rw_recvmmsg(int fd, struct rw_mmsghdr *messages, unsigned int count, int fla
 
 int rw_sendmmsg(int fd, struct rw_mmsghdr *messages, unsigned int count, int flags) {
     return sendmmsg(fd, (struct mmsghdr *)messages, count, flags);
+}
+
+int rw_accept(int fd, void *address, unsigned int *length) {
+    return accept4(fd, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+int rw_epoll_change(int epoll, int operation, int fd, unsigned int events, unsigned long long data) {
+    struct epoll_event event = {.events = events, .data = {.u64 = data}};
+    return epoll_ctl(epoll, operation, fd, &event);
+}
+
+int rw_epoll_wait(int epoll, struct epoll_event *events, int count, long long nanoseconds) {
+    struct timespec limit = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+    return (int)syscall(SYS_epoll_pwait2, epoll, events, count, nanoseconds < 0 ? NULL : &limit, NULL, 0);
+}
+
+int rw_recv_error(int fd, void *address, unsigned int *length, int *error) {
+    char control[512];
+    char byte;
+    struct iovec data = {&byte, 1};
+    struct msghdr message = {
+        .msg_name = address, .msg_namelen = *length, .msg_iov = &data, .msg_iovlen = 1,
+        .msg_control = control, .msg_controllen = sizeof control};
+    if (recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return 0;
+    *length = message.msg_namelen;
+    *error = 0;
+    for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
+        if ((part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_RECVERR) ||
+            (part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_RECVERR)) {
+            struct sock_extended_err details;
+            memcpy(&details, CMSG_DATA(part), sizeof details);
+            *error = (int)details.ee_errno;
+        }
+    }
+    return 1;
+}
+
+int rw_thread_start(pthread_t *thread, void *(*body)(void *), void *argument, unsigned long stack) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    if (stack) pthread_attr_setstacksize(&attributes, stack);
+    int result = pthread_create(thread, &attributes, body, argument);
+    pthread_attr_destroy(&attributes);
+    return result;
+}
+
+void rw_thread_name(const char *name) {
+    char bounded[16];
+    snprintf(bounded, sizeof bounded, "%s", name);
+    pthread_setname_np(pthread_self(), bounded);
+}
+
+int rw_thread_pin(int core) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET(core, &cores);
+    return pthread_setaffinity_np(pthread_self(), sizeof cores, &cores);
+}
+
+unsigned long rw_thread_self(void) { return (unsigned long)pthread_self(); }
+
+static volatile int signal_pipes[65];
+
+static void signal_arrived(int number) {
+    int saved = errno;
+    int fd = signal_pipes[number] - 1;
+    unsigned char byte = (unsigned char)number;
+    if (fd >= 0 && write(fd, &byte, 1) < 0) { /* the pipe is full: enough signals are told already */ }
+    errno = saved;
+}
+
+int rw_signal_catch(int number, int fd) {
+    if (number < 1 || number > 64) { errno = EINVAL; return -1; }
+    signal_pipes[number] = fd + 1;
+    struct sigaction action = {.sa_flags = SA_RESTART};
+    action.sa_handler = fd < 0 ? SIG_DFL : signal_arrived;
+    sigemptyset(&action.sa_mask);
+    return sigaction(number, &action, NULL);
+}
+
+int rw_signal_ignore(int number) {
+    struct sigaction action = {.sa_flags = 0};
+    action.sa_handler = SIG_IGN;
+    sigemptyset(&action.sa_mask);
+    return sigaction(number, &action, NULL);
+}
+
+int rw_descriptor_limit(unsigned long *current, unsigned long *maximum) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
+    *current = limit.rlim_cur;
+    *maximum = limit.rlim_max;
+    return 0;
+}
+
+int rw_descriptor_limit_set(unsigned long current) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -1;
+    limit.rlim_cur = current;
+    return setrlimit(RLIMIT_NOFILE, &limit);
 }

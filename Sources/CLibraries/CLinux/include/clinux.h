@@ -1,9 +1,11 @@
 // What Glibc's Swift module lacks: Linux calls and structures that the loop needs.
 #pragma once
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <arpa/inet.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -14,6 +16,11 @@
 #include <pthread.h>
 #include <signal.h>
 
+/// errno of the calling thread: a macro that Swift does not see through.
+int rw_errno(void);
+/// The system's words for an errno.
+void rw_error_text(int number, char *text, unsigned long size);
+
 /// recvmmsg(2) and sendmmsg(2) are visible only with _GNU_SOURCE, which Swift's importer does not define.
 struct rw_mmsghdr {
     struct msghdr msg_hdr;
@@ -21,3 +28,25 @@ struct rw_mmsghdr {
 };
 int rw_recvmmsg(int fd, struct rw_mmsghdr *messages, unsigned int count, int flags);
 int rw_sendmmsg(int fd, struct rw_mmsghdr *messages, unsigned int count, int flags);
+
+/// accept4(2): not blocking, closed on exec.
+int rw_accept(int fd, void *address, unsigned int *length);
+/// epoll_ctl(2) with 64 bits of data.
+int rw_epoll_change(int epoll, int operation, int fd, unsigned int events, unsigned long long data);
+/// epoll_pwait2(2); a negative time waits without limit.
+int rw_epoll_wait(int epoll, struct epoll_event *events, int count, long long nanoseconds);
+/// Takes one entry of a socket's error queue (ip(7), IP_RECVERR): 1 with where the datagram went to and why it failed, 0 when empty.
+int rw_recv_error(int fd, void *address, unsigned int *length, int *error);
+
+int rw_thread_start(pthread_t *thread, void *(*body)(void *), void *argument, unsigned long stack);
+/// Names the calling thread (15 octets at most are kept).
+void rw_thread_name(const char *name);
+int rw_thread_pin(int core);
+unsigned long rw_thread_self(void);
+
+/// From now on the signal's number is written as one octet to `fd`; -1 gives the signal its default effect again.
+int rw_signal_catch(int number, int fd);
+int rw_signal_ignore(int number);
+
+int rw_descriptor_limit(unsigned long *current, unsigned long *maximum);
+int rw_descriptor_limit_set(unsigned long current);

@@ -1,0 +1,186 @@
+import Basics
+import CLinux
+
+/// The buffers of a loop's sockets: one of each kind serves all sockets, because one is in use at a time (a second is made when a
+/// callback reads another socket, and kept).
+final class LoopBuffers {
+    private var receiving: [ReceiveBatch] = []
+    private var sending: [SendQueue] = []
+    /// For `sendmmsg`.
+    let headers = SendHeaders()
+    private var streamBuffers: [UnsafeMutableRawBufferPointer] = []
+
+    static let streamBufferSize = 65_536
+
+    func takeReceiveBatch() -> ReceiveBatch { receiving.popLast() ?? ReceiveBatch() }
+    func giveBack(_ batch: ReceiveBatch) { receiving.append(batch) }
+
+    func takeSendQueue() -> SendQueue { sending.popLast() ?? SendQueue() }
+    func giveBack(_ queue: SendQueue) {
+        queue.reset()
+        if sending.count < 32 { sending.append(queue) }
+    }
+
+    func takeStreamBuffer() -> UnsafeMutableRawBufferPointer {
+        streamBuffers.popLast() ?? .allocate(byteCount: Self.streamBufferSize, alignment: 64)
+    }
+    func giveBack(_ buffer: UnsafeMutableRawBufferPointer) { streamBuffers.append(buffer) }
+
+    func release() {
+        receiving = []
+        sending = []
+        for buffer in streamBuffers { buffer.deallocate() }
+        streamBuffers = []
+    }
+
+    deinit { release() }
+}
+
+/// Room for one recvmmsg(2): 64 datagrams of any size. Pages that no datagram ever reached take no memory.
+final class ReceiveBatch {
+    static let count = 64
+    /// 64 KiB hold any datagram; the odd rest keeps the slots' first lines from falling into one set of the cache.
+    private static let stride = 65_536 + 192
+
+    private let bytes = UnsafeMutableRawPointer.allocate(byteCount: count * stride, alignment: 64)
+    private let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: count)
+    private let names = UnsafeMutablePointer<sockaddr_in6>.allocate(capacity: count)
+    private let headers = UnsafeMutablePointer<rw_mmsghdr>.allocate(capacity: count)
+
+    init() {
+        for index in 0..<Self.count {
+            vectors[index] = iovec(iov_base: bytes + index * Self.stride, iov_len: 65_536)
+            (names + index).initialize(to: sockaddr_in6())
+            var header = rw_mmsghdr()
+            header.msg_hdr.msg_name = UnsafeMutableRawPointer(names + index)
+            header.msg_hdr.msg_namelen = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            header.msg_hdr.msg_iov = vectors + index
+            header.msg_hdr.msg_iovlen = 1
+            (headers + index).initialize(to: header)
+        }
+    }
+
+    deinit {
+        bytes.deallocate()
+        vectors.deallocate()
+        names.deallocate()
+        headers.deallocate()
+    }
+
+    /// Reads up to 64 datagrams.
+    @inline(__always)
+    func read(_ descriptor: Int32) -> SystemCall.Outcome {
+        SystemCall.attempt { rw_recvmmsg(descriptor, headers, UInt32(Self.count), Int32(MSG_DONTWAIT)) }
+    }
+
+    /// One of the datagrams read; its slot is made ready for the next read.
+    @inline(__always)
+    func datagram(_ index: Int) -> (UnsafeRawBufferPointer, SocketAddress) {
+        headers[index].msg_hdr.msg_namelen = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        return (
+            UnsafeRawBufferPointer(start: bytes + index * Self.stride, count: Int(headers[index].msg_len)),
+            KernelAddress.read(names + index)
+        )
+    }
+}
+
+/// Datagrams that wait to be sent: their bytes lie one after the other.
+final class SendQueue {
+    struct Entry {
+        var offset: Int
+        var length: Int
+        var address: KernelAddress
+        /// To a connected socket's peer: the kernel knows the address.
+        var isToPeer: Bool
+    }
+
+    private(set) var entries: [Entry] = []
+    private(set) var bytes = UnsafeMutableRawPointer.allocate(byteCount: 16_384, alignment: 16)
+    private var capacity = 16_384
+    private var used = 0
+    /// The first entry that has not gone.
+    var head = 0
+
+    var count: Int { entries.count - head }
+
+    deinit { bytes.deallocate() }
+
+    @inline(__always)
+    func append(_ datagram: UnsafeRawBufferPointer, to address: KernelAddress, isToPeer: Bool) {
+        if used + datagram.count > capacity { grow(to: used + datagram.count) }
+        if let base = datagram.baseAddress { (bytes + used).copyMemory(from: base, byteCount: datagram.count) }
+        entries.append(Entry(offset: used, length: datagram.count, address: address, isToPeer: isToPeer))
+        used += datagram.count
+    }
+
+    private func grow(to least: Int) {
+        let larger = max(capacity * 2, least)
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+        moved.copyMemory(from: bytes, byteCount: used)
+        bytes.deallocate()
+        bytes = moved
+        capacity = larger
+    }
+
+    /// Gives up the room of what has gone, so that a queue that never gets empty does not grow.
+    func compact() {
+        guard head > 0, head < entries.count else { return }
+        let begin = entries[head].offset
+        bytes.copyMemory(from: bytes + begin, byteCount: used - begin)
+        entries.removeFirst(head)
+        for index in entries.indices { entries[index].offset -= begin }
+        used -= begin
+        head = 0
+    }
+
+    func reset() {
+        entries.removeAll(keepingCapacity: true)
+        head = 0
+        used = 0
+    }
+
+    /// Hands the next up to 64 entries to sendmmsg(2).
+    @inline(__always)
+    func sendSome(_ descriptor: Int32, _ scratch: SendHeaders) -> SystemCall.Outcome {
+        let amount = min(count, SendHeaders.count)
+        let bytes = self.bytes
+        return entries.withUnsafeMutableBufferPointer { entries in
+            for index in 0..<amount {
+                let entry = entries.baseAddress! + head + index
+                scratch.vectors[index] = iovec(iov_base: bytes + entry.pointee.offset, iov_len: entry.pointee.length)
+                let header = scratch.headers + index
+                let isToPeer = entry.pointee.isToPeer
+                header.pointee.msg_hdr.msg_name = isToPeer ? nil : UnsafeMutableRawPointer(entry).advanced(by: Self.addressOffset)
+                header.pointee.msg_hdr.msg_namelen = isToPeer ? 0 : entry.pointee.address.length
+            }
+            return SystemCall.attempt {
+                rw_sendmmsg(descriptor, scratch.headers, UInt32(amount), Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+            }
+        }
+    }
+
+    private static let addressOffset =
+        MemoryLayout<Entry>.offset(of: \.address)! + MemoryLayout<KernelAddress>.offset(of: \.storage)!
+}
+
+/// The headers of one sendmmsg(2).
+final class SendHeaders {
+    static let count = 64
+    let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: count)
+    let headers = UnsafeMutablePointer<rw_mmsghdr>.allocate(capacity: count)
+
+    init() {
+        for index in 0..<Self.count {
+            (vectors + index).initialize(to: iovec())
+            var header = rw_mmsghdr()
+            header.msg_hdr.msg_iov = vectors + index
+            header.msg_hdr.msg_iovlen = 1
+            (headers + index).initialize(to: header)
+        }
+    }
+
+    deinit {
+        vectors.deallocate()
+        headers.deallocate()
+    }
+}

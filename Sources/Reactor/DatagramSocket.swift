@@ -1,0 +1,159 @@
+package import Basics
+
+/// How a datagram socket is opened.
+package struct DatagramOptions: Sendable {
+    /// When a socket is read.
+    package enum Reading: Sendable {
+        /// As soon as something is there.
+        case onArrival
+        /// Only by `drain()`: for a call that but counts what arrives, and looks once a tick.
+        case onDrain
+    }
+
+    package var reading = Reading.onArrival
+    /// Octets the kernel may hold for the socket (SO_RCVBUF, SO_SNDBUF); nil leaves the system's choice, the system's maximum bounds it.
+    package var receiveBuffer: Int?
+    package var sendBuffer: Int?
+    /// Lets several sockets share the address; the kernel spreads what arrives over them.
+    package var reusePort = false
+    /// Asks for the network's error reports also on a socket that is not connected (IP_RECVERR): a peer that is not there is told to
+    /// `onError` with its address. For signaling; media has no use for it.
+    package var reportsErrors = false
+    /// An IPv6 socket that takes no IPv4.
+    package var v6Only = false
+    /// The DSCP of what is sent, 0 to 63 (RFC 2474): 46 for voice, 24 or 40 for signaling.
+    package var dscp: UInt8?
+    /// Datagrams that `send` holds while the kernel takes none; more are dropped and counted.
+    package var sendQueueLimit = 1024
+
+    package init() {}
+}
+
+/// What a datagram socket, or a sender, counted.
+package struct DatagramCounters: Equatable, Sendable {
+    package internal(set) var received: UInt64 = 0
+    package internal(set) var receivedBytes: UInt64 = 0
+    package internal(set) var sent: UInt64 = 0
+    package internal(set) var sentBytes: UInt64 = 0
+    /// System calls that sent or received.
+    package internal(set) var sendCalls: UInt64 = 0
+    package internal(set) var receiveCalls: UInt64 = 0
+    /// Times that the kernel took no more for now (EAGAIN).
+    package internal(set) var blocked: UInt64 = 0
+    /// Dropped: the queue was full, or `sendNow` met a socket that takes no more.
+    package internal(set) var droppedFull: UInt64 = 0
+    /// Dropped: the system has no room in its interface's queue (ENOBUFS).
+    package internal(set) var droppedNoBuffers: UInt64 = 0
+    /// Dropped: the system refused the datagram (too big, no route, not permitted).
+    package internal(set) var droppedRefused: UInt64 = 0
+    /// Reports of the network that a peer, or its port, is not there.
+    package internal(set) var unreachable: UInt64 = 0
+
+    package init() {}
+}
+
+/// A datagram socket of a loop: the kernel's on an `EpollLoop`, one of the in-memory network on a `VirtualLoop`.
+/// It belongs to its loop; what other loops send through it goes by `handle`.
+package class DatagramSocket {
+    package let loop: EventLoop
+    /// The address it is bound to, with the port that the system chose.
+    package let localAddress: SocketAddress
+    /// Called for each datagram, inside the read of a batch of up to 64. The bytes are lent for the call.
+    package var onReceive: ((UnsafeRawBufferPointer, SocketAddress) -> Void)?
+    /// Called after the last datagram of a batch.
+    package var onBatchEnd: (() -> Void)?
+    /// Called when a datagram could not be sent or its peer is not there; nothing ends by that. The address is the peer's when it is
+    /// known (see `DatagramOptions.reportsErrors`).
+    package var onError: ((SystemError, SocketAddress?) -> Void)? {
+        get { sender.onError }
+        set { sender.onError = newValue }
+    }
+    package internal(set) var isClosed = false
+    /// When it is read. Changes at once.
+    package var reading: DatagramOptions.Reading {
+        didSet { if reading != oldValue, !isClosed { readingChanged() } }
+    }
+    let sender: DatagramSender
+    var receiving = DatagramCounters()
+
+    init(loop: EventLoop, localAddress: SocketAddress, reading: DatagramOptions.Reading, sender: DatagramSender) {
+        self.loop = loop
+        self.localAddress = localAddress
+        self.reading = reading
+        self.sender = sender
+        loop.openSockets += 1
+    }
+
+    /// What this socket received and sent, without what other loops sent by `handle`.
+    package final var counters: DatagramCounters {
+        var both = sender.counters
+        both.received = receiving.received
+        both.receivedBytes = receiving.receivedBytes
+        both.receiveCalls = receiving.receiveCalls
+        both.unreachable += receiving.unreachable
+        return both
+    }
+
+    /// Queues a datagram; the queue goes out in one system call at the end of the turn, or as soon as 64 wait.
+    @inline(__always)
+    package final func send(_ bytes: UnsafeRawBufferPointer, to peer: SocketAddress) { sender.send(bytes, to: peer) }
+
+    /// Sends at once, in a system call of its own, past what `send` has queued. False when it was dropped.
+    @discardableResult
+    package final func sendNow(_ bytes: UnsafeRawBufferPointer, to peer: SocketAddress) -> Bool {
+        sender.sendNow(bytes, to: peer)
+    }
+
+    /// Sends what is queued, now.
+    package final func flush() { sender.flush() }
+
+    /// Reads all that has arrived and calls `onReceive` for each; returns how many there were. At most `limit`.
+    @discardableResult
+    package func drain(limit: Int = 1024) -> Int { fatalError("a kind of socket reads") }
+
+    /// Fixes the peer: datagrams of others are not received, sending needs no look-up of the route, and the network's reports arrive.
+    package func connect(to peer: SocketAddress) throws(SystemError) { fatalError("a kind of socket connects") }
+
+    /// The door for other loops' threads.
+    package var handle: DatagramHandle { fatalError("a kind of socket has its handle") }
+
+    /// Ends it. What is queued is sent first, as far as the system takes it. Nothing is called afterwards. Once or more.
+    package func close() { fatalError("a kind of socket closes") }
+
+    func readingChanged() {}
+}
+
+/// A reference to a datagram socket that may go to other threads: a loop makes its own `DatagramSender` of it. The socket may be closed
+/// meanwhile: what is sent afterwards is dropped.
+package class DatagramHandle: @unchecked Sendable {
+    // `@unchecked Sendable`: it holds constants, and a descriptor that is guarded against use after its end.
+    package let localAddress: SocketAddress
+
+    init(localAddress: SocketAddress) {
+        self.localAddress = localAddress
+    }
+
+    /// A sender with a batch of its own, which belongs to `loop`. On `loop` only.
+    package func sender(on loop: EventLoop) -> DatagramSender { fatalError("a kind of handle has its sender") }
+}
+
+/// Sends datagrams through a socket, from a loop that need not be the socket's.
+package class DatagramSender {
+    package let loop: EventLoop
+    package internal(set) var counters = DatagramCounters()
+    package var onError: ((SystemError, SocketAddress?) -> Void)?
+
+    init(loop: EventLoop) {
+        self.loop = loop
+    }
+
+    /// As `DatagramSocket.send`.
+    package func send(_ bytes: UnsafeRawBufferPointer, to peer: SocketAddress) { fatalError("a kind of sender sends") }
+
+    /// As `DatagramSocket.sendNow`.
+    @discardableResult
+    package func sendNow(_ bytes: UnsafeRawBufferPointer, to peer: SocketAddress) -> Bool { fatalError("a kind of sender sends") }
+
+    /// Sends what is queued, now.
+    package func flush() { fatalError("a kind of sender sends") }
+}
