@@ -1,0 +1,177 @@
+// Decoding of header rows when somebody asks: lists over several rows and commas, addresses, Via, numbers, tokens.
+
+extension Message {
+    /// The ranges of all values of a kind: every row, split at the commas that stand outside quotes and brackets.
+    /// Empty elements are left out.
+    package func values(_ kind: HeaderKind) -> [OctetRange] {
+        var result: [OctetRange] = []
+        for row in rows where row.kind == kind {
+            octets.withUnsafeBufferPointer { splitList($0.baseAddress!, row.value, keepingEmpty: false, into: &result) }
+        }
+        return result
+    }
+
+    /// The values of a header by name, as `values(_:)`.
+    package func values(named name: String) -> [OctetRange] {
+        let kind = HeaderKind(name: name)
+        if kind != .other { return values(kind) }
+        var result: [OctetRange] = []
+        for row in rows where row.kind == .other && equalsIgnoringCase(self[row.name], Array(name.utf8)) {
+            octets.withUnsafeBufferPointer { splitList($0.baseAddress!, row.value, keepingEmpty: false, into: &result) }
+        }
+        return result
+    }
+
+    /// All Via values, the top one first.
+    package func vias() throws(ParseError) -> [Via] {
+        var result: [Via] = []
+        for row in rows where row.kind == .via {
+            var ranges: [OctetRange] = []
+            octets.withUnsafeBufferPointer { splitList($0.baseAddress!, row.value, keepingEmpty: true, into: &ranges) }
+            for range in ranges { result.append(try Via(octets, range)) }
+        }
+        return result
+    }
+
+    /// The top Via.
+    package func topVia() throws(ParseError) -> Via {
+        guard viaRow >= 0 else { throw ParseError(.missingHeader, at: 0) }
+        let value = rows[Int(viaRow)].value
+        let end = octets.withUnsafeBufferPointer { elementEnd($0.baseAddress!, value) }
+        return try Via(octets, OctetRange(Int(value.start), end))
+    }
+
+    /// From.
+    package func from() throws(ParseError) -> NameAddress { try address(fromRow) }
+
+    /// To.
+    package func to() throws(ParseError) -> NameAddress { try address(toRow) }
+
+    private func address(_ row: Int16) throws(ParseError) -> NameAddress {
+        guard row >= 0 else { throw ParseError(.missingHeader, at: 0) }
+        return try NameAddress(octets, rows[Int(row)].value)
+    }
+
+    /// All addresses of a kind: Contact, Route, Record-Route, P-Asserted-Identity, …
+    package func addresses(_ kind: HeaderKind) throws(ParseError) -> [NameAddress] {
+        var result: [NameAddress] = []
+        for range in values(kind) { result.append(try NameAddress(octets, range)) }
+        return result
+    }
+
+    /// All Contact values.
+    package func contacts() throws(ParseError) -> [NameAddress] { try addresses(.contact) }
+
+    /// The tokens of a list such as Require, Supported or Allow.
+    package func tokens(_ kind: HeaderKind) -> [String] { values(kind).map { text(self[$0]) } }
+
+    /// Whether a list holds a token, without regard to case.
+    package func lists(_ kind: HeaderKind, _ token: StaticString) -> Bool {
+        octets.withUnsafeBufferPointer { buffer in
+            values(kind).contains { equalsIgnoringCase(buffer.baseAddress!, $0, token) }
+        }
+    }
+
+    /// The leading decimal number of a header: Max-Forwards, Expires, Retry-After, RSeq, Session-Expires, Min-SE.
+    /// Nil when the header is absent or does not start with a number below 2^32.
+    package func number(_ kind: HeaderKind) -> Int? {
+        guard let row = firstRow(kind) else { return nil }
+        return octets.withUnsafeBufferPointer { buffer in
+            var cursor = Cursor(buffer.baseAddress!, row.value)
+            return cursor.number(upTo: 0xffff_ffff).map { Int($0) }
+        }
+    }
+
+    /// The parameters behind the first semicolon of a header's value (Session-Expires, Content-Type, Reason, Event, …).
+    package func parameters(_ kind: HeaderKind) -> Parameters? {
+        firstRow(kind).map { Parameters(octets: octets, range: parameterRange($0.value)) }
+    }
+
+    /// The parameters of one value of a list.
+    package func parameters(in value: OctetRange) -> Parameters {
+        Parameters(octets: octets, range: parameterRange(value))
+    }
+
+    private func parameterRange(_ value: OctetRange) -> OctetRange {
+        octets.withUnsafeBufferPointer { buffer in
+            var cursor = Cursor(buffer.baseAddress!, value)
+            while !cursor.isAtEnd, cursor.current != Octet.semicolon {
+                if cursor.current == Octet.quote { _ = cursor.quotedString() } else { cursor.at += 1 }
+            }
+            return OctetRange(min(cursor.at, Int(value.end)), Int(value.end))
+        }
+    }
+
+    /// Content-Type without parameters, in lower case, without blanks: `application/sdp`; nil when absent.
+    package var contentType: String? {
+        guard let row = firstRow(.contentType) else { return nil }
+        let slice = self[row.value].prefix { $0 != Octet.semicolon && $0 != Octet.comma }
+        return text(slice.filter { !Octet.isBlank($0) }.map(Octet.lower))
+    }
+
+    /// True when the body is of the type, given in lower case (`application/sdp`). False without a body.
+    package func hasBody(ofType type: StaticString) -> Bool {
+        guard !bodyRange.isEmpty, let row = firstRow(.contentType) else { return false }
+        return octets.withUnsafeBufferPointer { buffer in
+            let base = buffer.baseAddress!
+            var end = Int(row.value.start)
+            while end < Int(row.value.end), base[end] != Octet.semicolon { end += 1 }
+            return equalsIgnoringCase(base, trimmed(base, Int(row.value.start), end), type)
+        }
+    }
+
+    /// RAck: the RSeq, the CSeq number and the method's name (RFC 3262 section 7.2); nil when absent or malformed.
+    package func rAck() -> (rSeq: UInt32, cSeq: UInt32, method: String)? {
+        guard let row = firstRow(.rAck) else { return nil }
+        return octets.withUnsafeBufferPointer { buffer in
+            var cursor = Cursor(buffer.baseAddress!, row.value)
+            guard let first = cursor.number(upTo: 0xffff_ffff) else { return nil }
+            cursor.skipBlanks()
+            guard let second = cursor.number(upTo: 0xffff_ffff) else { return nil }
+            cursor.skipBlanks()
+            let name = cursor.token()
+            guard !name.isEmpty, cursor.isAtEnd else { return nil }
+            return (UInt32(first), UInt32(second), text(self[name]))
+        }
+    }
+
+    /// Reason's protocol and cause: `SIP;cause=200` or `Q.850;cause=16` (RFC 3326).
+    package func reasons() -> [(protocolName: String, cause: Int?, text: String?)] {
+        values(.reason).map { value in
+            let parameters = parameters(in: value)
+            let name = self[value].prefix { $0 != Octet.semicolon && !Octet.isBlank($0) }
+            return (text(name), parameters.number("cause"), parameters["text"].map { text($0) })
+        }
+    }
+}
+
+/// Where the first element of a list ends: the comma outside quotes and brackets, or the end.
+func elementEnd(_ base: UnsafePointer<UInt8>, _ range: OctetRange) -> Int {
+    var cursor = Cursor(base, range)
+    var isBracketed = false
+    while cursor.at < cursor.end {
+        switch base[cursor.at] {
+        case Octet.comma where !isBracketed: return cursor.at
+        case Octet.quote:
+            _ = cursor.quotedString()
+            continue
+        case Octet.less: isBracketed = true
+        case Octet.greater: isBracketed = false
+        default: break
+        }
+        cursor.at += 1
+    }
+    return cursor.end
+}
+
+func splitList(
+    _ base: UnsafePointer<UInt8>, _ range: OctetRange, keepingEmpty: Bool, into result: inout [OctetRange]
+) {
+    var start = Int(range.start)
+    while start <= Int(range.end) {
+        let end = elementEnd(base, OctetRange(start, Int(range.end)))
+        let element = trimmed(base, start, end)
+        if keepingEmpty || !element.isEmpty { result.append(element) }
+        start = end + 1
+    }
+}

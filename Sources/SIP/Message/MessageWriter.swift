@@ -1,0 +1,136 @@
+// Writing of messages: octets are appended to one array, without Strings in between where it is hot.
+// Values from flows and configuration go through `header(_:_ text:)`, which lets no line end through (header injection).
+
+package import Basics
+
+/// Appends a message piece by piece: start line, header rows, body.
+package struct MessageWriter: Sendable {
+    /// What has been written.
+    package private(set) var octets: [UInt8]
+
+    /// A writer with room for `capacity` octets.
+    package init(capacity: Int = 768) {
+        octets = []
+        octets.reserveCapacity(capacity)
+    }
+
+    /// Appends text of the program as it is.
+    @inline(__always)
+    package mutating func append(_ text: StaticString) {
+        octets.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// Appends octets as they are: parts of a message that was indexed, so that no stray line end can be in them.
+    @inline(__always)
+    package mutating func append(_ slice: ArraySlice<UInt8>) { octets.append(contentsOf: slice) }
+
+    /// Appends octets as they are.
+    @inline(__always)
+    package mutating func append(_ array: [UInt8]) { octets.append(contentsOf: array) }
+
+    /// Appends text; line ends and NUL become blanks.
+    package mutating func append(safe text: String) {
+        for octet in text.utf8 { octets.append(octet == Octet.cr || octet == Octet.lf || octet == 0 ? Octet.space : octet) }
+    }
+
+    /// Appends a decimal number, 0 or larger.
+    package mutating func append(_ number: Int) {
+        if number >= 10 { append(number / 10) }
+        octets.append(UInt8(48 + number % 10))
+    }
+
+    /// Appends an address, an IPv6 one in brackets.
+    package mutating func append(_ ip: IPAddress) {
+        guard case .v4(let value) = ip else {
+            octets.append(Octet.openBracket)
+            octets.append(contentsOf: ip.description.utf8)
+            octets.append(Octet.closeBracket)
+            return
+        }
+        append(Int(value >> 24))
+        octets.append(46)
+        append(Int(value >> 16 & 255))
+        octets.append(46)
+        append(Int(value >> 8 & 255))
+        octets.append(46)
+        append(Int(value & 255))
+    }
+
+    /// Appends an address with its port.
+    package mutating func append(_ address: SocketAddress) {
+        append(address.ip)
+        octets.append(Octet.colon)
+        append(Int(address.port))
+    }
+
+    /// Appends CRLF.
+    @inline(__always)
+    package mutating func endLine() {
+        octets.append(Octet.cr)
+        octets.append(Octet.lf)
+    }
+
+    /// Appends `name: value` of the program.
+    package mutating func header(_ name: StaticString, _ value: StaticString) {
+        append(name)
+        append(": ")
+        append(value)
+        endLine()
+    }
+
+    /// Appends a header with a value from outside the program; line ends become blanks.
+    package mutating func header(_ name: StaticString, text: String) {
+        append(name)
+        append(": ")
+        append(safe: text)
+        endLine()
+    }
+
+    /// Appends a header whose name comes from outside too: a name that is no token is left out and false given back.
+    @discardableResult
+    package mutating func header(named name: String, text: String) -> Bool {
+        guard !name.isEmpty, name.utf8.allSatisfy(Octet.isToken) else { return false }
+        octets.append(contentsOf: name.utf8)
+        append(": ")
+        append(safe: text)
+        endLine()
+        return true
+    }
+
+    /// Appends a header with octets of an indexed message.
+    package mutating func header(_ name: StaticString, octets slice: ArraySlice<UInt8>) {
+        append(name)
+        append(": ")
+        append(slice)
+        endLine()
+    }
+
+    /// Appends a header with a number.
+    package mutating func header(_ name: StaticString, _ number: Int) {
+        append(name)
+        append(": ")
+        append(number)
+        endLine()
+    }
+
+    /// Ends the message without a body.
+    package mutating func finish() { append("Content-Length: 0\r\n\r\n") }
+
+    /// Ends the message with a body.
+    package mutating func finish(body: [UInt8], type: String) {
+        guard !body.isEmpty else { return finish() }
+        header("Content-Type", text: type)
+        header("Content-Length", body.count)
+        endLine()
+        append(body)
+    }
+
+    /// `SIP/2.0 200 OK`
+    package mutating func statusLine(_ status: Int, reason: String? = nil) {
+        append("SIP/2.0 ")
+        append(status)
+        octets.append(Octet.space)
+        if let reason { append(safe: reason) } else { append(statusPhrase(status)) }
+        endLine()
+    }
+}
