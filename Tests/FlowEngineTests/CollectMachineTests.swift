@@ -32,7 +32,9 @@ private struct Bench {
         }
     }
 
-    mutating func down(_ key: Character, at seconds: Double, source: DigitSource = .rfc4733) { send(key, .began, seconds, source) }
+    mutating func down(_ key: Character, at seconds: Double, source: DigitSource = .rfc4733) {
+        send(key, .began, seconds, source)
+    }
     mutating func up(_ key: Character, at seconds: Double, source: DigitSource = .rfc4733) { send(key, .ended, seconds, source) }
 
     private mutating func send(_ key: Character, _ phase: DigitEvent.Phase, _ seconds: Double, _ source: DigitSource) {
@@ -90,7 +92,9 @@ private struct Bench {
     // MARK: allow
 
     @Test func keysOutsideAllowTouchNeitherPromptNorTimers() {
-        var bench = Bench { $0.allow = CollectSettings.digits("123"); $0.max = 2 }
+        var bench = Bench {
+            $0.allow = CollectSettings.digits("123"); $0.max = 2
+        }
         bench.press("9", at: 1)
         bench.promptEnds(at: 2)
         bench.press("8", at: 6)
@@ -105,7 +109,9 @@ private struct Bench {
     }
 
     @Test func ignoredKeysDoNotRestartBetween() {
-        var bench = Bench { $0.allow = CollectSettings.digits("123"); $0.max = 4 }
+        var bench = Bench {
+            $0.allow = CollectSettings.digits("123"); $0.max = 4
+        }
         bench.promptEnds(at: 1)
         bench.press("1", at: 2)
         bench.press("9", at: 4)
@@ -130,7 +136,9 @@ private struct Bench {
 
     @Test func theWholeEntryIsJudgedHoweverItEnded() {
         for way in ["finish", "timeout", "max"] {
-            var bench = Bench { $0.judge = { _ in nil }; $0.max = 2; $0.prompts = [.first, .invalid] }
+            var bench = Bench {
+                $0.judge = { _ in nil }; $0.max = 2; $0.prompts = [.first, .invalid]
+            }
             bench.promptEnds(at: 1)
             bench.press(way == "finish" ? "1#" : way == "max" ? "12" : "1", at: 2)
             bench.run(until: 20)
@@ -148,21 +156,27 @@ private struct Bench {
     }
 
     @Test func tooFewDigitsBeforeTheFinishKeyAreInvalid() {
-        var bench = Bench { $0.min = 3; $0.max = 5; $0.invalidTries = 1 }
+        var bench = Bench {
+            $0.min = 3; $0.max = 5; $0.invalidTries = 1
+        }
         bench.promptEnds(at: 1)
         bench.press("12#", at: 2)
         #expect(bench.result?.reason == .invalid && bench.result?.value == "")
     }
 
     @Test func withoutAFinishKeyItIsADigit() {
-        var bench = Bench { $0.max = 2; $0.finishOn = nil }
+        var bench = Bench {
+            $0.max = 2; $0.finishOn = nil
+        }
         bench.promptEnds(at: 1)
         bench.press("1#", at: 2)
         #expect(bench.result?.value == "1#" && bench.result?.reason == .complete)
     }
 
     @Test func aLoneFinishKeyIsAnEmptyEntryWhereMinIsNought() {
-        var bench = Bench { $0.min = 0; $0.max = 4 }
+        var bench = Bench {
+            $0.min = 0; $0.max = 4
+        }
         bench.press("#", at: 1)
         #expect(bench.log == ["0.0 play first", "1.0 stop", "1.0 finished "])
     }
@@ -179,7 +193,9 @@ private struct Bench {
     }
 
     @Test func withoutAPromptItRunsAtOnce() {
-        var bench = Bench { $0.prompts = []; $0.silenceTries = 2 }
+        var bench = Bench {
+            $0.prompts = []; $0.silenceTries = 2
+        }
         bench.run(until: 100)
         #expect(bench.log == ["10.0 silence "])
     }
@@ -187,7 +203,9 @@ private struct Bench {
     // MARK: between
 
     @Test func betweenReplacesFirstDigitAndRunsFromTheEndOfAKey() {
-        var bench = Bench { $0.max = 9; $0.min = 2 }
+        var bench = Bench {
+            $0.max = 9; $0.min = 2
+        }
         bench.promptEnds(at: 1)
         bench.press("1", at: 2, hold: 4)
         bench.press("2", at: 8.9)
@@ -207,7 +225,9 @@ private struct Bench {
     }
 
     @Test func fewerThanMinAtItsEndAreInvalid() {
-        var bench = Bench { $0.min = 4; $0.max = 4; $0.prompts = [.first, .invalid] }
+        var bench = Bench {
+            $0.min = 4; $0.max = 4; $0.prompts = [.first, .invalid]
+        }
         bench.promptEnds(at: 1)
         bench.press("12", at: 2)
         bench.run(until: 10)
@@ -217,21 +237,27 @@ private struct Bench {
     // MARK: within
 
     @Test func withinRunsFromTheEndOfThePrompt() {
-        var bench = Bench { $0.within = .seconds(4); $0.silenceTries = 1 }
+        var bench = Bench {
+            $0.within = .seconds(4); $0.silenceTries = 1
+        }
         bench.promptEnds(at: 10)
         bench.run(until: 30)
         #expect(bench.log.last == "14.0 silence ")
     }
 
     @Test func withinRunsFromTheFirstDigitWhenThatIsEarlier() {
-        var bench = Bench { $0.within = .seconds(4); $0.max = 20; $0.min = 2 }
+        var bench = Bench {
+            $0.within = .seconds(4); $0.max = 20; $0.min = 2
+        }
         for second in 1...4 { bench.press("1", at: Double(second)) }
         bench.run(until: 30)
         #expect(bench.log == ["0.0 play first", "1.0 stop", "5.0 timeout 1111"])
     }
 
     @Test func withinWithTooFewDigitsIsInvalid() {
-        var bench = Bench { $0.within = .seconds(2); $0.max = 9; $0.min = 5; $0.invalidTries = 1 }
+        var bench = Bench {
+            $0.within = .seconds(2); $0.max = 9; $0.min = 5; $0.invalidTries = 1
+        }
         bench.press("12", at: 1)
         bench.run(until: 30)
         #expect(bench.log.last == "3.0 invalid ")
@@ -249,7 +275,9 @@ private struct Bench {
     }
 
     @Test func offMeansOff() {
-        var bench = Bench { $0.bargeIn = .none; $0.max = 2 }
+        var bench = Bench {
+            $0.bargeIn = .none; $0.max = 2
+        }
         bench.press("12", at: 1)
         #expect(bench.log == ["0.0 play first"])
         bench.promptEnds(at: 5)
@@ -257,7 +285,9 @@ private struct Bench {
     }
 
     @Test func onlyTheListedKeysCut() {
-        var bench = Bench { $0.bargeIn = .keys(CollectSettings.digits("*")); $0.max = 3 }
+        var bench = Bench {
+            $0.bargeIn = .keys(CollectSettings.digits("*")); $0.max = 3
+        }
         bench.press("1", at: 1)
         bench.press("*", at: 2)
         #expect(bench.log == ["0.0 play first", "2.0 stop"])
@@ -281,7 +311,10 @@ private struct Bench {
     }
 
     @Test func typeAheadCanBeDropped() {
-        var bench = Bench({ $0.max = 2; $0.typeAhead = false }, typed: "12")
+        var bench = Bench(
+            {
+                $0.max = 2; $0.typeAhead = false
+            }, typed: "12")
         #expect(bench.log == ["0.0 play first"])
         bench.press("34", at: 1)
         #expect(bench.result?.value == "34")
@@ -297,7 +330,9 @@ private struct Bench {
     // MARK: during-prompt
 
     @Test func keptDigitsAreDeliveredAtTheEndAndBetweenStartsThen() {
-        var bench = Bench { $0.bargeIn = .none; $0.max = 3 }
+        var bench = Bench {
+            $0.bargeIn = .none; $0.max = 3
+        }
         bench.press("1", at: 1)
         bench.promptEnds(at: 9)
         bench.run(until: 11.9)
@@ -307,7 +342,9 @@ private struct Bench {
     }
 
     @Test func aKeptKeyThatIsStillDownHoldsBetween() {
-        var bench = Bench { $0.bargeIn = .none; $0.max = 3 }
+        var bench = Bench {
+            $0.bargeIn = .none; $0.max = 3
+        }
         bench.down("1", at: 1)
         bench.promptEnds(at: 2)
         bench.up("1", at: 7)
@@ -316,7 +353,9 @@ private struct Bench {
     }
 
     @Test func droppedDigitsAreForgotten() {
-        var bench = Bench { $0.bargeIn = .none; $0.duringPrompt = .drop; $0.silenceTries = 1 }
+        var bench = Bench {
+            $0.bargeIn = .none; $0.duringPrompt = .drop; $0.silenceTries = 1
+        }
         bench.press("1", at: 1)
         bench.promptEnds(at: 2)
         bench.run(until: 20)
@@ -347,13 +386,17 @@ private struct Bench {
     }
 
     @Test func withoutRepeatTheFirstPromptIsPlayedAgain() {
-        var bench = Bench { $0.prompts = [.first, .invalid]; $0.judge = { $0 == "1" ? 0 : nil } }
+        var bench = Bench {
+            $0.prompts = [.first, .invalid]; $0.judge = { $0 == "1" ? 0 : nil }
+        }
         bench.press("2", at: 1)
         #expect(bench.log.last == "1.0 play invalid+first")
     }
 
     @Test func keysDuringTheGoodbyeAreLeftForTheNextStep() {
-        var bench = Bench { $0.silenceTries = 1; $0.prompts = [.goodbye] }
+        var bench = Bench {
+            $0.silenceTries = 1; $0.prompts = [.goodbye]
+        }
         bench.run(until: 6)
         bench.press("5", at: 6)
         bench.promptEnds(at: 8)
@@ -364,7 +407,9 @@ private struct Bench {
     // MARK: sources
 
     @Test func onlyTheChosenSourcesCount() {
-        var bench = Bench { $0.sources = [.rfc4733]; $0.max = 2 }
+        var bench = Bench {
+            $0.sources = [.rfc4733]; $0.max = 2
+        }
         bench.press("1", at: 1, source: .info)
         bench.press("2", at: 2, source: .inband)
         #expect(bench.log == ["0.0 play first"])
