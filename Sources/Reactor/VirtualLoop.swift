@@ -14,8 +14,14 @@ package final class VirtualLoop: EventLoop, @unchecked Sendable {
         case action(@Sendable () -> Void)
     }
 
-    package init() {
+    /// The network of its sockets.
+    package let network: VirtualNetwork
+
+    /// `network` belongs to this loop from now on.
+    package init(network: VirtualNetwork = VirtualNetwork(seed: 1)) {
+        self.network = network
         super.init(name: "virtual")
+        network.attach(to: self)
     }
 
     package override var now: Instant { clock }
@@ -34,6 +40,10 @@ package final class VirtualLoop: EventLoop, @unchecked Sendable {
         defer { running = false }
         while true {
             runJobs()
+            if turnHasEnd {
+                endTurn()
+                continue
+            }
             guard let next = timers.nextDeadline else { return true }
             guard next <= limit else {
                 clock = max(clock, limit)
@@ -47,6 +57,29 @@ package final class VirtualLoop: EventLoop, @unchecked Sendable {
     /// Turns the clock on by `duration`.
     @discardableResult
     package func run(for duration: Duration) -> Bool { run(until: clock + duration) }
+
+    // MARK: Sockets
+
+    package override func localAddress(toReach peer: IPAddress) -> IPAddress? { network.localAddress(toReach: peer) }
+
+    package override func bindDatagram(
+        to address: SocketAddress, options: DatagramOptions = DatagramOptions()
+    ) throws(SystemError) -> DatagramSocket {
+        try VirtualDatagramSocket.bind(on: self, to: address, options: options)
+    }
+
+    package override func listen(
+        on address: SocketAddress, options: StreamOptions = StreamOptions(), onAccept: @escaping (StreamConnection) -> Void
+    ) throws(SystemError) -> StreamListener {
+        try network.bind(address) { VirtualListener(loop: self, local: $0, options: options, onAccept: onAccept) }
+    }
+
+    package override func openStream(
+        to address: SocketAddress, from local: SocketAddress? = nil, timeout: Duration = .seconds(10),
+        options: StreamOptions = StreamOptions()
+    ) -> StreamConnection {
+        VirtualStream.connect(on: self, to: address, from: local, timeout: timeout, options: options)
+    }
 
     private func runJobs() {
         while !jobs.isEmpty {

@@ -2,10 +2,8 @@ import Basics
 import Reactor
 import Testing
 
-private let kinds: [LoopKind] = [.epoll]
-
 @Suite struct DatagramTests {
-    @Test(arguments: kinds) func anEchoComesBackFromWhereItWasSent(_ kind: LoopKind) async throws {
+    @Test(arguments: LoopKind.allCases) func anEchoComesBackFromWhereItWasSent(_ kind: LoopKind) async throws {
         try await kind.run { loop in
             let server = try loop.bindDatagram(to: loopback)
             let client = try loop.bindDatagram(to: loopback)
@@ -28,7 +26,7 @@ private let kinds: [LoopKind] = [.epoll]
         }
     }
 
-    @Test(arguments: kinds) func aThousandDatagramsGoInBatches(_ kind: LoopKind) async throws {
+    @Test(arguments: LoopKind.allCases) func aThousandDatagramsGoInBatches(_ kind: LoopKind) async throws {
         try await kind.run { loop in
             var options = DatagramOptions()
             options.receiveBuffer = 1 << 20
