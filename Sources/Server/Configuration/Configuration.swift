@@ -1,0 +1,77 @@
+// What a server is told: `ringwright.yaml` as plain values, with the defaults of a server without a file. docs/configuration.md
+// describes each word. How the file is read is in ConfigurationReader.
+
+package import Basics
+package import CallEngine
+
+/// The configuration of a server.
+package struct Configuration: Sendable {
+    package var sip = SIP()
+    package var rtp = RTP()
+    package var limits = Admission.Limits()
+    /// The trunks, in the file's order.
+    package var lines: [LineSettings] = []
+    /// The first that matches wins.
+    package var routes: [Route] = []
+    package var allow = Allowance()
+    /// Names of environment variables that expressions may read, with their values; unset ones are left out.
+    package var environment: [String: String] = [:]
+    /// The folder that everything recorded lies in.
+    package var recordings = "recordings"
+    package var control = Control()
+    package var log = Log()
+
+    package init() {}
+
+    package struct SIP: Sendable {
+        package var listen: [EngineSettings.Listener] = [
+            .init(.udp, SocketAddress(ip: .any4, port: 5060)), .init(.tcp, SocketAddress(ip: .any4, port: 5060))
+        ]
+        /// The address in SDP, Via and Contact; nil: the local one on which the peer is reached.
+        package var external: IPAddress?
+    }
+
+    package struct RTP: Sendable {
+        package var ports: ClosedRange<UInt16> = 20000...29999
+    }
+
+    /// Health and metrics over HTTP.
+    package struct Control: Sendable {
+        /// nil: off.
+        package var listen: SocketAddress? = SocketAddress(ip: .loopback4, port: 8080)
+    }
+
+    package struct Log: Equatable, Sendable {
+        package enum Level: String, CaseIterable, Sendable, Comparable {
+            case debug
+            case info
+            case warning
+            case error
+
+            package static func < (left: Level, right: Level) -> Bool {
+                allCases.firstIndex(of: left)! < allCases.firstIndex(of: right)!
+            }
+        }
+
+        package enum Format: String, CaseIterable, Sendable {
+            case text
+            case json
+        }
+
+        package var level = Level.info
+        package var format = Format.text
+    }
+
+    package func line(named name: String) -> LineSettings? { lines.first { $0.name == name } }
+
+    /// The first route for a call to `number` (the user part of the Request-URI) that came over `line` (empty: over none).
+    package func route(to number: String, line: String) -> Route? {
+        routes.first { $0.matches(number: number, line: line) }
+    }
+
+    /// What the engine needs to know of it.
+    package var engineSettings: EngineSettings {
+        EngineSettings(
+            listeners: sip.listen, external: sip.external, rtpPorts: rtp.ports, limits: limits, lines: lines)
+    }
+}

@@ -1,0 +1,215 @@
+// The words of `ringwright.yaml` and what each takes. Lines are in LineSchema, routes in RouteSchema.
+
+import Basics
+import CallEngine
+import FlowEngine
+import Foundation
+
+/// Turns the tree of a file into a `Configuration`.
+struct ConfigurationSchema {
+    let sources: ConfigurationSources
+    let sink: DiagnosticSink
+    /// The file's folder, which relative paths start from; empty: the current one.
+    let folder: String
+
+    private static let known = [
+        "sip", "rtp", "limits", "lines", "routes", "allow", "env", "recordings", "control", "log"
+    ]
+    private static let later = [
+        "registrar": "phones that log in here", "store": "a database", "push": "waking sleeping devices"
+    ]
+
+    func read(_ root: YAMLNode) -> Configuration {
+        var result = Configuration()
+        guard
+            let top = FieldReader(root, path: "", known: Self.known, later: Self.later, sources: sources, sink: sink)
+        else { return result }
+        readSIP(top, into: &result.sip)
+        readRTP(top, into: &result.rtp)
+        readLimits(top, into: &result.limits)
+        result.lines = LineSchema(schema: self).read(top)
+        readAllow(top, into: &result.allow)
+        result.routes = RouteSchema(schema: self, lines: result.lines.map(\.name), allow: result.allow).read(top)
+        readEnvironment(top, into: &result.environment)
+        if let folder = top.text("recordings") { result.recordings = path(folder.text) }
+        readControl(top, into: &result.control)
+        readLog(top, into: &result.log)
+        checkPorts(result, at: top)
+        return result
+    }
+
+    /// A path of the file as this process can open it.
+    func path(_ written: String) -> String {
+        written.hasPrefix("/") || folder.isEmpty ? written : "\(folder)/\(written)"
+    }
+
+    // MARK: Parts
+
+    private func readSIP(_ top: FieldReader, into sip: inout Configuration.SIP) {
+        guard
+            let fields = top.section(
+                "sip", known: ["listen", "external"], later: ["tls": "certificates for TLS"])
+        else { return }
+        if let listeners = fields.texts("listen") {
+            sip.listen = listeners.compactMap { listener($0, fields) }
+            if listeners.isEmpty { sink.error(at: fields.node.place, "`sip.listen` is empty: nobody could call") }
+            for (index, listener) in sip.listen.enumerated()
+            where sip.listen[..<index].contains(listener) && listener.address.port != 0 {
+                sink.error(at: listeners[index].place, "`sip.listen` has \(listeners[index].shown) twice")
+            }
+        }
+        if let external = fields.text("external") {
+            sip.external = IPAddress(external.text)
+            if sip.external == nil {
+                sink.error(
+                    at: external.place, "`sip.external` is an address, not \(external.shown)",
+                    mend: "write the numeric address under which others reach this machine, such as 203.0.113.10")
+            }
+        }
+    }
+
+    private func listener(_ value: LocatedText, _ fields: FieldReader) -> EngineSettings.Listener? {
+        let later = ["tls": "SIP over TLS", "ws": "SIP over WebSocket", "wss": "SIP over WebSocket"]
+        let colon = value.text.firstIndex(of: ":") ?? value.text.endIndex
+        let scheme = String(value.text[..<colon])
+        guard let transport = EngineSettings.Listener.Transport(rawValue: scheme) else {
+            if let what = later[scheme] {
+                sink.error(
+                    at: value.place, "`sip.listen`: \(value.shown) (\(what)) is not built yet", mend: "there are udp and tcp")
+            } else {
+                sink.error(
+                    at: value.place, "`sip.listen`: \(value.shown) has no transport that is known",
+                    mend: NearestWord.find(scheme, in: ["udp", "tcp"]).map { "did you mean `\($0)`?" } ?? "write udp:0.0.0.0:5060"
+                )
+            }
+            return nil
+        }
+        let address = value.text[colon...].dropFirst()
+        guard let address = SocketAddress(String(address)) else {
+            sink.error(
+                at: value.place, "`sip.listen`: \(value.shown) has no address and port",
+                mend: "write \(scheme):0.0.0.0:5060, or \(scheme):[::]:5060 for IPv6")
+            return nil
+        }
+        return .init(transport, address)
+    }
+
+    private func readRTP(_ top: FieldReader, into rtp: inout Configuration.RTP) {
+        guard let fields = top.section("rtp", known: ["ports", "srtp"]) else { return }
+        if let ports = fields.text("ports") {
+            if let range = Self.portRange(ports.text) {
+                rtp.ports = range
+            } else {
+                sink.error(
+                    at: ports.place,
+                    "`rtp.ports` is a range such as 20000-29999 (from 1024 on, two ports or more), not \(ports.shown)")
+            }
+        }
+        if let srtp = fields.text("srtp"), srtp.text != "off" {
+            fields.report(
+                srtp, key: "srtp", known: ["off"],
+                later: ["accepted": "encrypted media", "offered": "encrypted media", "required": "encrypted media"])
+        }
+    }
+
+    /// `20000-29999`, whole pairs of ports.
+    static func portRange(_ text: String) -> ClosedRange<UInt16>? {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let low = UInt16(parts[0]), let high = UInt16(parts[1]), low >= 1024, low < high else {
+            return nil
+        }
+        return low...high
+    }
+
+    private func readLimits(_ top: FieldReader, into limits: inout Admission.Limits) {
+        guard let fields = top.section("limits", known: ["calls", "calls-per-second", "per-source"]) else { return }
+        if let calls = fields.integer("calls", in: 1...1_000_000) { limits.calls = calls }
+        if let rate = rate("calls-per-second", of: fields) { limits.callsPerSecond = rate }
+        if let rate = rate("per-source", of: fields) { limits.perSource = rate }
+    }
+
+    /// `20/s`, `20` (a second), `30/m`.
+    private func rate(_ key: String, of fields: FieldReader) -> Double? {
+        guard let value = fields.text(key) else { return nil }
+        let parts = value.text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let unit = parts.count == 1 ? 1 : ["s": 1, "m": 60][String(parts[1])] ?? 0
+        guard unit > 0, let number = Double(String(parts[0])), number > 0, number <= 1_000_000 else {
+            sink.error(
+                at: value.place, "`\(fields.full(key))` is a number of calls in a time, such as 20/s or 30/m, not \(value.shown)")
+            return nil
+        }
+        return number / Double(unit)
+    }
+
+    private func readAllow(_ top: FieldReader, into allow: inout Allowance) {
+        guard let fields = top.section("allow", known: ["bridge", "request"]) else { return }
+        if let patterns = fields.texts("bridge") {
+            allow.bridge = patterns.map(\.text)
+            for pattern in patterns where !["sip:", "tel:", "user:", "line:"].contains(where: pattern.text.hasPrefix) {
+                sink.error(
+                    at: pattern.place, "`allow.bridge`: \(pattern.shown) begins with none of sip:, tel:, user:, line:",
+                    mend: "write sip:*@pbx.example.com for everyone at that host")
+            }
+            for pattern in patterns where pattern.text.hasPrefix("user:") {
+                sink.warning(at: pattern.place, "`allow.bridge`: \(pattern.shown) has no effect before there is a registrar")
+            }
+        }
+        if let patterns = fields.texts("request") {
+            allow.request = patterns.map(\.text)
+            for pattern in patterns where !pattern.text.hasPrefix("https://") && !pattern.text.hasPrefix("http://") {
+                sink.error(
+                    at: pattern.place, "`allow.request`: \(pattern.shown) begins with neither https:// nor http://",
+                    mend: "write https://example.com/* for everything there")
+            }
+        }
+    }
+
+    private func readEnvironment(_ top: FieldReader, into environment: inout [String: String]) {
+        for name in top.texts("env") ?? [] {
+            guard name.text.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil else {
+                sink.error(at: name.place, "`env` lists names of environment variables; \(name.shown) is none")
+                continue
+            }
+            environment[name.text] = sources.environment[name.text]
+            if sources.environment[name.text] == nil {
+                sink.warning(at: name.place, "the environment has no \(name.text): expressions that read it fail")
+            }
+        }
+    }
+
+    private func readControl(_ top: FieldReader, into control: inout Configuration.Control) {
+        guard
+            let fields = top.section(
+                "control", known: ["listen"], later: ["tokens": "the control API"])
+        else { return }
+        guard let listen = fields.text("listen") else { return }
+        if listen.text == "off" {
+            control.listen = nil
+        } else if let address = SocketAddress(listen.text) {
+            control.listen = address
+            if address.ip != .loopback4 && address.ip != IPAddress("::1") {
+                sink.warning(
+                    at: listen.place, "health and metrics are readable for everyone who reaches \(listen.text)",
+                    mend: "listen on 127.0.0.1 unless a firewall protects it")
+            }
+        } else {
+            sink.error(
+                at: listen.place, "`control.listen` is an address and port, or off; not \(listen.shown)",
+                mend: "write 127.0.0.1:8080")
+        }
+    }
+
+    private func readLog(_ top: FieldReader, into log: inout Configuration.Log) {
+        guard let fields = top.section("log", known: ["level", "format"]) else { return }
+        if let level = fields.word("level", Configuration.Log.Level.self) { log.level = level }
+        if let format = fields.word("format", Configuration.Log.Format.self) { log.format = format }
+    }
+
+    private func checkPorts(_ result: Configuration, at top: FieldReader) {
+        let pairs = result.rtp.ports.count / 2
+        guard pairs < result.limits.calls, let place = (top.field("rtp") ?? top.field("limits"))?.place else { return }
+        sink.warning(
+            at: place, "`rtp.ports` has room for \(pairs) calls (two ports a call), `limits.calls` is \(result.limits.calls)",
+            mend: "widen the one or lower the other")
+    }
+}

@@ -1,0 +1,160 @@
+// `lines`: where calls come from and go out through. This version has SIP trunks, known by address or by digest.
+
+import Basics
+import CallEngine
+import FlowEngine
+
+struct LineSchema {
+    let schema: ConfigurationSchema
+    private var sink: DiagnosticSink { schema.sink }
+
+    init(schema: ConfigurationSchema) {
+        self.schema = schema
+    }
+
+    func read(_ top: FieldReader) -> [LineSettings] {
+        guard let lines = top.field("lines") else { return [] }
+        guard case .mapping(let pairs) = lines.content else {
+            sink.error(at: lines.place, "`lines` is a mapping of names to lines, not \(lines.kind)")
+            return []
+        }
+        let result = pairs.compactMap { pair -> LineSettings? in
+            guard pair.key.text.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9_.-]*/) != nil else {
+                sink.error(at: pair.key.place, "a line's name has letters, digits, `-`, `_` and `.` only")
+                return nil
+            }
+            return line(pair)
+        }
+        checkOverlap(result, pairs)
+        return result
+    }
+
+    private func line(_ pair: YAMLPair) -> LineSettings? {
+        let path = "lines.\(pair.key.text)"
+        guard
+            let fields = FieldReader(
+                pair.value, path: path, known: ["sip", "codecs", "caller-id"],
+                later: ["verto": "Verto lines", "second-call": "several calls on a line"], sources: schema.sources, sink: sink)
+        else { return nil }
+        let later = ["register": "registered lines", "monitor": "watching a trunk by OPTIONS"]
+        guard
+            let sip = fields.section(
+                "sip", known: ["server", "transport", "from", "username", "password"], later: later)
+        else {
+            if fields.node["sip"] == nil, fields.node["verto"] == nil {
+                sink.error(at: pair.key.place, "`\(path)` has no `sip`", mend: "write sip: { server: sip.example.com }")
+            }
+            return nil
+        }
+        var result = LineSettings(name: pair.key.text, server: "")
+        if let server = sip.text("server") {
+            readServer(server, into: &result)
+        } else if sip.node["server"] == nil, sip.node["register"] == nil {
+            sink.error(at: sip.node.place, "`\(path).sip` has no `server`", mend: "write the trunk's host name or address")
+        }
+        readTransport(sip, into: &result)
+        readNetworks(sip, into: &result)
+        readCredentials(sip, into: &result)
+        result.codecs = codecs(fields)
+        result.callerID = fields.text("caller-id")?.text
+        return result
+    }
+
+    private func readServer(_ server: LocatedText, into line: inout LineSettings) {
+        if let address = SocketAddress(server.text) {
+            line.server = address.ip.description
+            line.port = address.port
+        } else if let address = IPAddress(server.text) {
+            line.server = address.description
+        } else if let match = server.text.wholeMatch(of: /([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\.?)(:([0-9]+))?/) {
+            line.server = String(match.1)
+            guard let digits = match.4 else { return }
+            line.port = UInt16(digits)
+            if line.port == nil || line.port == 0 {
+                sink.error(at: server.place, "\(server.shown) has a port that does not exist")
+            }
+        } else {
+            sink.error(
+                at: server.place, "\(server.shown) is neither a host name nor an address",
+                mend: "write sip.example.com or 192.0.2.1:5060")
+        }
+    }
+
+    private func readTransport(_ sip: FieldReader, into line: inout LineSettings) {
+        guard let value = sip.text("transport") else { return }
+        if let transport = EngineSettings.Listener.Transport(rawValue: value.text) {
+            line.transport = transport
+        } else {
+            sip.report(
+                value, key: "transport", known: ["udp", "tcp"], later: ["tls": "SIP over TLS", "wss": "SIP over WebSocket"])
+        }
+    }
+
+    private func readNetworks(_ sip: FieldReader, into line: inout LineSettings) {
+        for value in sip.texts("from") ?? [] {
+            guard let network = IPNetwork(value.text) else {
+                sink.error(
+                    at: value.place, "`\(sip.full("from"))`: \(value.shown) is no network",
+                    mend: "write an address or a network such as 198.51.100.0/24")
+                continue
+            }
+            line.from.append(network)
+        }
+        // A trunk that is named by its address calls from there, unless the file says otherwise.
+        if sip.field("from") == nil, let address = IPNetwork(line.server) { line.from = [address] }
+    }
+
+    private func readCredentials(_ sip: FieldReader, into line: inout LineSettings) {
+        line.username = sip.text("username")?.text
+        if let password = sip.text("password") {
+            line.password = Secret(password.text)
+            if !password.isFromOutside {
+                let mend = "write ${env.NAME} or ${file./run/secrets/name}"
+                if password.place.file.hasPrefix("--") {
+                    sink.error(at: password.place, "a password in an argument is visible to everyone on this machine", mend: mend)
+                } else {
+                    sink.warning(at: password.place, "a password is written out", mend: mend)
+                }
+            } else if password.text.isEmpty {
+                sink.error(at: password.place, "the password is empty")
+            }
+        }
+        if let username = sip.field("username"), sip.field("password") == nil {
+            sink.error(at: username.place, "`\(sip.full("username"))` without a `password`")
+        }
+        if let password = sip.field("password"), sip.field("username") == nil {
+            sink.error(at: password.place, "`\(sip.full("password"))` without a `username`")
+        }
+    }
+
+    private func codecs(_ fields: FieldReader) -> [String]? {
+        guard let values = fields.texts("codecs") else { return nil }
+        let known = ["pcmu", "pcma"]
+        var result: [String] = []
+        for value in values {
+            if !known.contains(value.text) {
+                fields.report(value, key: "codecs", known: known, later: ["opus": "the codec Opus", "g722": "the codec G.722"])
+            } else if result.contains(value.text) {
+                sink.error(at: value.place, "`\(fields.full("codecs"))` has \(value.shown) twice")
+            } else {
+                result.append(value.text)
+            }
+        }
+        if values.isEmpty { sink.error(at: fields.node.place, "`\(fields.full("codecs"))` is empty: no call could be made") }
+        return result
+    }
+
+    /// Two lines with one network: nobody could say which of them a call came by.
+    private func checkOverlap(_ lines: [LineSettings], _ pairs: [YAMLPair]) {
+        for (index, line) in lines.enumerated() {
+            for earlier in lines[..<index] {
+                guard let network = line.from.first(where: { earlier.from.contains($0) }),
+                    let place = pairs.first(where: { $0.key.text == line.name })?.key.place
+                else { continue }
+                sink.warning(
+                    at: place,
+                    "calls from \(network.base) belong to `\(earlier.name)`, which comes first; `\(line.name)` gets none of them")
+            }
+        }
+    }
+}

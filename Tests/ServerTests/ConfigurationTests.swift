@@ -1,0 +1,299 @@
+// Reading ringwright.yaml: what a whole file becomes, and what its mistakes are called.
+
+import Basics
+import CallEngine
+import FlowEngine
+import Server
+import Testing
+
+@Suite struct ConfigurationTests {
+    static let sources = ConfigurationSources(
+        environment: ["CARRIER_PASSWORD": "geheim", "SHOP_URL": "https://shop.example.com", "HOST": "192.0.2.7"],
+        readFile: { ["/run/secrets/desk": "tisch\n"][$0] },
+        fileExists: { ["etc/flows/reception.yaml", "etc/flows/orders.yaml"].contains($0) })
+
+    func read(_ text: String, _ overrides: [String] = []) -> (configuration: Configuration, findings: [String]) {
+        let result = ConfigurationReader.read(
+            text: text, file: "etc/ringwright.yaml", overrides: overrides.compactMap { ConfigurationOverride(assignment: $0) },
+            sources: Self.sources)
+        return (result.configuration, result.findings.map(\.description))
+    }
+
+    @Test func aWholeFile() throws {
+        let (configuration, findings) = read(
+            #"""
+            sip:
+              listen: [ "udp:127.0.0.1:5070", "tcp:[::1]:5070" ]
+              external: 203.0.113.10
+            rtp: { ports: 21000-21999, srtp: off }
+            limits: { calls: 400, calls-per-second: 50, per-source: 30/m }
+            lines:
+              carrier:
+                sip: { server: sip.carrier.example:5080, transport: tcp, from: ["198.51.100.0/24"], username: "15550100", password: ${env.CARRIER_PASSWORD} }
+                codecs: [ pcma, pcmu ]
+                caller-id: "+15550100"
+              desk:
+                sip: { server: "${env.HOST}", username: bot, password: ${file./run/secrets/desk} }
+            routes:
+              - { to: "100", flow: flows/reception.yaml }
+              - { line: carrier, to: "/^\\+1555.*/", flow: flows/orders.yaml, vars: { shop: north } }
+              - { to: "/^[0-9]+$/", bridge: "sip:${call.to.user}@pbx.example.com" }
+            allow:
+              bridge: [ "sip:*@pbx.example.com", "tel:+1555*" ]
+              request: [ "https://example.com/*" ]
+            env: [ SHOP_URL ]
+            recordings: /var/lib/ringwright/recordings
+            control: { listen: "[::1]:9000" }
+            log: { level: debug, format: json }
+            """#)
+        #expect(findings == [])
+        #expect(configuration.sip.listen.map(\.transport) == [.udp, .tcp])
+        #expect(configuration.sip.listen.map(\.address) == [SocketAddress("127.0.0.1:5070"), SocketAddress("[::1]:5070")])
+        #expect(configuration.sip.external == IPAddress("203.0.113.10"))
+        #expect(configuration.rtp.ports == 21000...21999)
+        #expect(configuration.limits == Admission.Limits(calls: 400, callsPerSecond: 50, perSource: 0.5))
+
+        let carrier = try #require(configuration.line(named: "carrier"))
+        #expect(carrier.server == "sip.carrier.example")
+        #expect(carrier.port == 5080)
+        #expect(carrier.transport == .tcp)
+        #expect(carrier.from == [IPNetwork("198.51.100.0/24")])
+        #expect(carrier.username == "15550100")
+        #expect(carrier.password?.revealed == "geheim")
+        #expect(carrier.codecs == ["pcma", "pcmu"])
+        #expect(carrier.callerID == "+15550100")
+        let desk = try #require(configuration.line(named: "desk"))
+        #expect(desk.server == "192.0.2.7")
+        #expect(desk.from == [IPNetwork("192.0.2.7")])
+        #expect(desk.password?.revealed == "tisch")
+        #expect(!"\(configuration)".contains("geheim") && !"\(configuration)".contains("tisch"))
+
+        #expect(configuration.route(to: "100", line: "")?.target == .flow("etc/flows/reception.yaml"))
+        let order = try #require(configuration.route(to: "+15551234", line: "carrier"))
+        #expect(order.target == .flow("etc/flows/orders.yaml"))
+        #expect(order.vars.keys.sorted() == ["shop"])
+        #expect(configuration.route(to: "+15551234", line: "desk") == nil)
+        #expect(configuration.route(to: "101", line: "")?.target == .bridge("sip:${call.to.user}@pbx.example.com"))
+        #expect(configuration.environment == ["SHOP_URL": "https://shop.example.com"])
+        #expect(configuration.recordings == "/var/lib/ringwright/recordings")
+        #expect(configuration.control.listen == SocketAddress("[::1]:9000"))
+        #expect(configuration.log.level == .debug && configuration.log.format == .json)
+        #expect(configuration.engineSettings.lines.map(\.name) == ["carrier", "desk"])
+    }
+
+    @Test func withoutAFileTheDefaults() {
+        let (configuration, findings) = read("")
+        #expect(findings == [])
+        #expect(configuration.sip.listen.map { "\($0.transport):\($0.address)" } == ["udp:0.0.0.0:5060", "tcp:0.0.0.0:5060"])
+        #expect(configuration.control.listen == SocketAddress("127.0.0.1:8080"))
+        #expect(configuration.rtp.ports == 20000...29999)
+        #expect(configuration.limits == Admission.Limits(calls: 5000, callsPerSecond: 200, perSource: nil))
+        #expect(configuration.routes.isEmpty && configuration.lines.isEmpty)
+        #expect(!configuration.allow.permitsBridge(to: "sip:1@example.com"))
+    }
+
+    /// What is wrong, and what the one message about it begins with (after the file's name).
+    @Test(arguments: [
+        ("spi: {}", "1:1: error: `spi` is unknown here; did you mean `sip`?"),
+        ("sip: 5", "1:6: error: `sip` is a mapping, not a number"),
+        ("- sip", "1:1: error: the configuration is a mapping, not a list"),
+        (
+            "sip: { listen: [\"udp:0.0.0.0:5060\", \"tls:0.0.0.0:5061\"] }",
+            "1:37: error: `sip.listen`: `tls:0.0.0.0:5061` (SIP over TLS) is not built yet"
+        ),
+        (
+            "sip: { listen: \"wss:0.0.0.0:7443/sip\" }",
+            "1:16: error: `sip.listen`: `wss:0.0.0.0:7443/sip` (SIP over WebSocket) is not built yet"
+        ),
+        (
+            "sip: { listen: \"upd:0.0.0.0:5060\" }",
+            "1:16: error: `sip.listen`: `upd:0.0.0.0:5060` has no transport that is known; did you mean `udp`?"
+        ),
+        ("sip: { listen: \"udp:example.com\" }", "1:16: error: `sip.listen`: `udp:example.com` has no address and port"),
+        ("sip: { listen: [\"udp:1.2.3.4:5\", \"udp:1.2.3.4:5\"] }", "1:34: error: `sip.listen` has `udp:1.2.3.4:5` twice"),
+        ("sip: { listen: [] }", "1:6: error: `sip.listen` is empty"),
+        ("sip: { tls: { key: a } }", "1:8: error: `sip.tls` (certificates for TLS) is not built yet"),
+        ("sip: { external: example.com }", "1:18: error: `sip.external` is an address, not `example.com`"),
+        ("rtp: { ports: 20000 }", "1:15: error: `rtp.ports` is a range"),
+        ("rtp: { ports: 300-400 }", "1:15: error: `rtp.ports` is a range"),
+        ("rtp: { srtp: accepted }", "1:14: error: `rtp.srtp: accepted` (encrypted media) is not built yet"),
+        ("rtp: { srtp: acepted }", "1:14: error: `rtp.srtp` is not `acepted`; did you mean `accepted`?"),
+        ("rtp: { ports: 20000-20009 }", "1:6: warning: `rtp.ports` has room for 5 calls"),
+        ("limits: { calls: 0 }", "1:18: error: `limits.calls` is a whole number from 1"),
+        ("limits: { per-source: 20/h }", "1:23: error: `limits.per-source` is a number of calls in a time"),
+        ("limits: { calls-per-second: nan }", "1:29: error: `limits.calls-per-second` is a number of calls"),
+        ("lines: { a: {} }", "1:10: error: `lines.a` has no `sip`"),
+        ("lines: { a: { sip: {} } }", "1:20: error: `lines.a.sip` has no `server`"),
+        ("lines: { a: { verto: {} } }", "1:15: error: `lines.a.verto` (Verto lines) is not built yet"),
+        ("lines: { a: { sip: { register: b } } }", "1:22: error: `lines.a.sip.register` (registered lines) is not built yet"),
+        (
+            "lines: { a: { sip: { server: b, monitor: 30s } } }",
+            "1:33: error: `lines.a.sip.monitor` (watching a trunk by OPTIONS) is not built yet"
+        ),
+        (
+            "lines: { a: { sip: { server: b, transport: tls } } }",
+            "1:44: error: `lines.a.sip.transport: tls` (SIP over TLS) is not built yet"
+        ),
+        (
+            "lines: { a: { sip: { server: b }, second-call: reject } }",
+            "1:35: error: `lines.a.second-call` (several calls on a line) is not built yet"
+        ),
+        (
+            "lines: { a: { sip: { server: b }, codecs: [opus] } }",
+            "1:44: error: `lines.a.codecs: opus` (the codec Opus) is not built yet"
+        ),
+        (
+            "lines: { a: { sip: { server: b }, codecs: [pmcu] } }",
+            "1:44: error: `lines.a.codecs` is not `pmcu`; did you mean `pcmu`?"
+        ),
+        ("lines: { a: { sip: { server: \"b c\" } } }", "1:30: error: `b c` is neither a host name nor an address"),
+        (
+            "lines: { a: { sip: { server: b, from: [ 1.2.3.4/33 ] } } }",
+            "1:41: error: `lines.a.sip.from`: `1.2.3.4/33` is no network"
+        ),
+        ("lines: { a: { sip: { server: b, username: c } } }", "1:43: error: `lines.a.sip.username` without a `password`"),
+        (
+            "lines: { a: { sip: { server: b, username: c, password: d } } }",
+            "1:56: warning: a password is written out; write ${env.NAME}"
+        ),
+        (
+            "lines: { a: { sip: { server: b, username: c, password: ${env.NOPE} } } }",
+            "1:56: error: `lines.a.sip.password`: the environment has no NOPE"
+        ),
+        (
+            "lines: { a: { sip: { server: b, username: c, password: ${file./nope} } } }",
+            "1:56: error: `lines.a.sip.password`: /nope cannot be read"
+        ),
+        (
+            "lines: { a: { sip: { server: ${call.id} } } }",
+            "1:30: error: `lines.a.sip.server`: `${call.id}` is nothing that a configuration knows"
+        ),
+        (
+            "lines: { a: { sip: { server: 192.0.2.1 } }, b: { sip: { server: 192.0.2.1 } } }",
+            "1:45: warning: calls from 192.0.2.1 belong to `a`"
+        ),
+        ("routes: [ { to: \"1\" } ]", "1:11: error: this route has neither `flow` nor `bridge`"),
+        ("routes: [ { flow: flows/nope.yaml } ]", "1:19: error: there is no flow etc/flows/nope.yaml"),
+        ("routes: [ { to: \"/(/\", flow: flows/orders.yaml } ]", "1:17: error: `/(/` cannot be used"),
+        ("routes: [ { line: x, flow: flows/orders.yaml } ]", "1:19: error: there is no line `x`"),
+        ("routes: [ { bridge: \"user:anna\" } ]", "1:21: error: `user:anna` (phones that log in here) is not built yet"),
+        ("routes: [ { bridge: \"sip:a@b\" } ]", "1:21: error: `allow.bridge` does not permit `sip:a@b`; add it there"),
+        (
+            "routes: [ { flow: flows/orders.yaml }, { to: \"1\", flow: flows/orders.yaml } ]",
+            "1:40: warning: this route is never reached"
+        ),
+        ("allow: { bridge: [ pbx.example.com ] }", "1:20: error: `allow.bridge`: `pbx.example.com` begins with none of"),
+        ("allow: { request: [ example.com ] }", "1:21: error: `allow.request`: `example.com` begins with neither"),
+        ("env: [ \"A B\" ]", "1:8: error: `env` lists names of environment variables; `A B` is none"),
+        ("env: [ NOPE ]", "1:8: warning: the environment has no NOPE"),
+        ("registrar: { realm: a }", "1:1: error: `registrar` (phones that log in here) is not built yet"),
+        ("store: sqlite:a", "1:1: error: `store` (a database) is not built yet"),
+        ("push: {}", "1:1: error: `push` (waking sleeping devices) is not built yet"),
+        ("control: { tokens: {} }", "1:12: error: `control.tokens` (the control API) is not built yet"),
+        ("control: { listen: 0.0.0.0:8080 }", "1:20: warning: health and metrics are readable for everyone"),
+        ("control: { listen: localhost }", "1:20: error: `control.listen` is an address and port, or off; not `localhost`"),
+        ("log: { level: inof }", "1:15: error: `log.level` is not `inof`; did you mean `info`?")
+    ])
+    func aMistakeHasItsPlaceAndItsMend(_ text: String, _ message: String) {
+        let (_, findings) = read(text)
+        #expect(findings.count == 1, "\(findings)")
+        #expect(findings.first?.hasPrefix("etc/ringwright.yaml:\(message)") == true, "\(findings)")
+    }
+
+    @Test func allMistakesAreNamedInOneRun() {
+        let (_, findings) = read("log: { level: x }\nstore: a\nsip: { external: b }\n")
+        #expect(findings.map { $0.split(separator: ":")[1] } == ["1", "2", "3"])
+    }
+
+    @Test func whatComesFromOutsideIsNeverShown() {
+        let text = "sip: { external: \"${env.CARRIER_PASSWORD}\" }\nlog: { level: \"${env.CARRIER_PASSWORD}\" }"
+        let (_, findings) = read(text)
+        #expect(findings.count == 2)
+        #expect(!findings.contains { $0.contains("geheim") })
+    }
+
+    @Test func overridesReplaceOneValue() throws {
+        let text =
+            "lines: { carrier: { sip: { server: a, username: u, password: ${env.CARRIER_PASSWORD} } } }\nsip: { listen: [ \"udp:1.2.3.4:1\", \"tcp:1.2.3.4:1\" ] }"
+        let (configuration, findings) = read(
+            text, ["lines.carrier.sip.server=127.0.0.1:5099", "log.level=debug", "sip.listen.1=tcp:127.0.0.1:0", "limits.calls=7"]
+        )
+        #expect(findings == [])
+        let carrier = try #require(configuration.line(named: "carrier"))
+        #expect(carrier.server == "127.0.0.1" && carrier.port == 5099 && carrier.password?.revealed == "geheim")
+        #expect(configuration.log.level == .debug)
+        #expect(configuration.sip.listen.map { "\($0.transport):\($0.address)" } == ["udp:1.2.3.4:1", "tcp:127.0.0.1:0"])
+        #expect(configuration.limits.calls == 7)
+    }
+
+    @Test(arguments: [
+        ("log.level=loud", "--set log.level:1:1: error: `log.level` is not `loud`"),
+        ("sip.listen.5=udp:1.2.3.4:1", "--set sip.listen.5:1:1: error: there is no item `5` in this list of 1"),
+        ("log.level.x=a", "--set log.level.x:1:1: error: `x` cannot be set: text stands where a mapping would have to be"),
+        ("lines.a.sip.password=x", "--set lines.a.sip.password:1:1: error: a password in an argument is visible")
+    ])
+    func aWrongOverrideIsNamed(_ assignment: String, _ message: String) {
+        let (_, findings) = read(
+            "log: { level: info }\nsip: { listen: [\"udp:1.2.3.4:1\"] }\nlines: { a: { sip: { server: b, username: c, password: ${env.HOST} } } }",
+            [assignment])
+        #expect(findings.count == 1, "\(findings)")
+        #expect(findings.first?.hasPrefix(message) == true, "\(findings)")
+    }
+
+    @Test(arguments: ["", "a", "=b", "a..b=c", ".a=b"])
+    func noAssignment(_ text: String) {
+        #expect(ConfigurationOverride(assignment: text) == nil)
+    }
+}
+
+@Suite struct AllowanceTests {
+    static let allow = Allowance(
+        bridge: ["sip:*@pbx.example.com", "tel:+1555*", "user:*", "sip:100@192.0.2.1:5070"],
+        request: ["https://example.com/*", "https://*.example.org/api/*", "http://127.0.0.1:8000/hook"])
+
+    @Test(arguments: [
+        ("sip:anna@pbx.example.com", true),
+        ("SIP:Anna@PBX.example.COM", true),
+        ("sip:anna@pbx.example.com;transport=tcp", true),
+        ("tel:+15551234", true),
+        ("user:hall", true),
+        ("sip:100@192.0.2.1:5070", true),
+        ("sip:anna@pbx.example.com:5070", false),
+        ("sip:anna@pbx.example.com.evil.example", false),
+        ("sip:x@evil.example;a=@pbx.example.com", false),
+        ("sip:x@evil.example?a=@pbx.example.com", false),
+        ("sip:x@evil.example@pbx.example.com", false),
+        ("sip:x@pbx.example.com;maddr=192.0.2.66", false),
+        ("sip:x@pbx.example.com?Route=%3Csip:evil%3E", false),
+        ("sip:a,sip:b@pbx.example.com", false),
+        ("sips:anna@pbx.example.com", false),
+        ("tel:+15551234;phone-context=evil", false),
+        ("tel:+4915551234", false),
+        ("line:carrier/100", false),
+        ("", false)
+    ])
+    func bridging(_ target: String, _ permitted: Bool) {
+        #expect(Self.allow.permitsBridge(to: target) == permitted)
+    }
+
+    @Test(arguments: [
+        ("https://example.com/orders/1?x=y", true),
+        ("https://EXAMPLE.com/orders", true),
+        ("https://shop.example.org/api/a/b", true),
+        ("http://127.0.0.1:8000/hook", true),
+        ("https://example.com", false),
+        ("http://example.com/orders", false),
+        ("https://example.com.evil.example/", false),
+        ("https://example.com@evil.example/", false),
+        ("https://evil.example/x.example.org/api/a", false),
+        ("https://a.b.example.org/api/a", false),
+        ("https://shop.example.org/other", false),
+        ("https://shop.example.org/api/../admin", false),
+        ("https://shop.example.org/api/%2E%2e/admin", false),
+        ("https://example.com\\@evil.example/", false),
+        ("http://127.0.0.1:8000/hooks", false)
+    ])
+    func requests(_ url: String, _ permitted: Bool) {
+        #expect(Self.allow.permitsRequest(to: url) == permitted)
+    }
+}
