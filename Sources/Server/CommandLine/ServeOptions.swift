@@ -1,0 +1,46 @@
+// `ringwright serve`: answers calls.
+
+import Basics
+
+package struct ServeOptions: Equatable, Sendable {
+    package static let syntax = CommandSyntax(
+        name: "serve", summary: "answers calls with a flow, or with the flows that the configuration routes to",
+        arguments: "[FLOW]", count: 0...1,
+        options: CommandOption.configuration + [
+            CommandOption(
+                "--sip", "udp:ADDRESS:PORT", repeatable: true, "listens here instead of on port 5060; also tcp:ADDRESS:PORT"),
+            CommandOption("--rtp", "LOW-HIGH", "the ports for media (default: 20000-29999)"),
+            CommandOption("--http", "ADDRESS:PORT", "health and metrics (default: 127.0.0.1:8080; off for none)"),
+            CommandOption("--max-calls", "N", "calls at a time (default: 5000)")
+        ],
+        examples: [
+            ("serve flows/reception.yaml", "answers every call to port 5060 of this machine with the reception"),
+            (
+                "serve flows/echo-test.yaml --sip udp:127.0.0.1:5070 --max-calls 10",
+                "answers on loopback only, ten calls at a time"
+            )
+        ])
+
+    /// The flow for calls that no route of the configuration takes; nil: those are refused with 404.
+    package var flow: String?
+    package var configuration: ConfigurationOptions
+
+    package init(_ arguments: CommandArguments) throws(CommandFailure) {
+        flow = arguments.arguments.first
+        configuration = try ConfigurationOptions(arguments)
+        let listeners = arguments.all("--sip")
+        if !listeners.isEmpty {
+            // As a list in YAML: the reader of the file checks them, and its messages name the option.
+            let quoted = listeners.map { "\"\($0.replacing("\"", with: ""))\"" }.joined(separator: ", ")
+            configuration.overrides.append(.init(path: ["sip", "listen"], value: "[\(quoted)]", origin: "--sip"))
+        }
+        for (option, path) in [("--rtp", ["rtp", "ports"]), ("--http", ["control", "listen"])] {
+            guard let value = arguments.value(option) else { continue }
+            configuration.overrides.append(
+                .init(path: path, value: "\"\(value.replacing("\"", with: ""))\"", origin: option))
+        }
+        if let calls = try arguments.integer("--max-calls", in: 1...1_000_000) {
+            configuration.overrides.append(.init(path: ["limits", "calls"], value: String(calls), origin: "--max-calls"))
+        }
+    }
+}

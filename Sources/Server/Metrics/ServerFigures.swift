@@ -1,0 +1,90 @@
+// What a running server tells about itself on /metrics and /healthz: plain figures, gathered by the composition.
+
+package import CallEngine
+
+/// The figures of one moment.
+package struct ServerFigures: Sendable {
+    package var version: String
+    /// Wall clock at the start, seconds since 1970.
+    package var startedAt: Double
+    package var activeCalls = 0
+    package var callLimit = 0
+    package var isDraining = false
+    /// Calls that began, by direction.
+    package var started: [CallInfo.Direction: UInt64] = [:]
+    /// Calls that are over, by cause.
+    package var ended: [CallEnd.Cause: UInt64] = [:]
+    /// Calls refused at the door, by reason.
+    package var refused: [Admission.Refusal: UInt64] = [:]
+    package var packetsSent: UInt64 = 0
+    package var packetsReceived: UInt64 = 0
+    package var packetsLost: UInt64 = 0
+    package var loops: [Loop] = []
+
+    package struct Loop: Sendable {
+        package var name: String
+        /// Seconds of work since the start.
+        package var busy: Double
+        package var turns: UInt64
+        /// Seconds that 99 of 100 timers were late at most.
+        package var lateTimers: Double
+        package var tasks: Int
+
+        package init(name: String, busy: Double, turns: UInt64, lateTimers: Double, tasks: Int) {
+            self.name = name
+            self.busy = busy
+            self.turns = turns
+            self.lateTimers = lateTimers
+            self.tasks = tasks
+        }
+    }
+
+    package init(version: String, startedAt: Double) {
+        self.version = version
+        self.startedAt = startedAt
+    }
+
+    /// The body of /metrics. Every closed set of labels is there from the start, so that a graph begins with zero and not with nothing.
+    package var metrics: String {
+        var text = MetricsText()
+        text.add("ringwright_info", .gauge, "The version that runs.", [([("version", version)], 1)])
+        text.add("ringwright_start_time_seconds", .gauge, "When it started, seconds since 1970.", startedAt)
+        text.add("ringwright_calls_active", .gauge, "Calls at this moment.", Double(activeCalls))
+        text.add("ringwright_calls_limit", .gauge, "Calls that may run at a time.", Double(callLimit))
+        text.add(
+            "ringwright_calls_started_total", .counter, "Calls that began.",
+            [CallInfo.Direction.inbound, .outbound].map { ([("direction", $0.rawValue)], Double(started[$0] ?? 0)) })
+        text.add(
+            "ringwright_calls_ended_total", .counter, "Calls that are over, by cause.",
+            CallEnd.Cause.allCases.map { ([("cause", $0.rawValue)], Double(ended[$0] ?? 0)) })
+        text.add(
+            "ringwright_calls_refused_total", .counter, "Calls refused with 503, by the limit that was reached.",
+            Admission.Refusal.allCases.map { ([("limit", $0.rawValue)], Double(refused[$0] ?? 0)) })
+        text.add(
+            "ringwright_rtp_packets_total", .counter, "Media packets.",
+            [([("direction", "sent")], Double(packetsSent)), ([("direction", "received")], Double(packetsReceived))])
+        text.add("ringwright_rtp_packets_lost_total", .counter, "Media packets that never arrived.", Double(packetsLost))
+        text.add(
+            "ringwright_loop_busy_seconds_total", .counter, "Time that a loop worked.",
+            loops.map { ([("loop", $0.name)], $0.busy) })
+        text.add(
+            "ringwright_loop_turns_total", .counter, "Times that a loop woke up.",
+            loops.map { ([("loop", $0.name)], Double($0.turns)) })
+        text.add(
+            "ringwright_loop_late_seconds", .gauge, "How late 99 of 100 timers ran at most.",
+            loops.map { ([("loop", $0.name)], $0.lateTimers) })
+        text.add(
+            "ringwright_loop_tasks", .gauge, "Tasks that live on a loop.", loops.map { ([("loop", $0.name)], Double($0.tasks)) })
+        return text.text
+    }
+
+    /// The status and body of /healthz: 503 while draining, so that a balancer sends nothing new.
+    package var health: (status: Int, body: String) {
+        let state = isDraining ? "draining" : activeCalls >= callLimit && callLimit > 0 ? "full" : "ready"
+        let body = JSONText.object([
+            ("status", .string(state)), ("version", .string(version)), ("calls", .count(activeCalls)),
+            ("limit", .count(callLimit))
+        ])
+        return (state == "draining" ? 503 : 200, body.text + "\n")
+    }
+}

@@ -1,0 +1,138 @@
+// The result of a call as people and scripts read it: one JSON object (docs/commands.md), or a few lines.
+
+import Basics
+package import CallEngine
+
+/// What came of a call.
+package struct CallResult: Equatable, Sendable {
+    package enum Verdict: String, Sendable, CaseIterable {
+        case passed
+        /// The called side's doing, or an expectation.
+        case failed
+        /// This side's doing.
+        case error
+    }
+
+    /// What the flow expected and what was there.
+    package struct Expectation: Equatable, Sendable {
+        /// `hears speech`
+        package var name: String
+        package var passed: Bool
+        /// `after 312 ms`
+        package var actual: String
+
+        package init(name: String, passed: Bool, actual: String) {
+            self.name = name
+            self.passed = passed
+            self.actual = actual
+        }
+    }
+
+    package var call: String
+    package var target: String
+    /// The flow's name; empty without one.
+    package var flow: String
+    package var status: Int
+    package var reason: String
+    package var end: CallEnd
+    package var timings: CallTimings
+    package var codec: String
+    package var media: MediaReport
+    package var digitsSent: String
+    package var digitsReceived: String
+    package var expectations: [Expectation]
+    package var wasAnswered: Bool
+
+    /// - Parameters:
+    ///   - info: the facts at the call's end.
+    ///   - digitsSent: keys that this side pressed, without secret ones.
+    package init(
+        info: CallInfo, end: CallEnd, target: String, flow: String, digitsSent: String = "", digitsReceived: String = "",
+        expectations: [Expectation] = []
+    ) {
+        call = info.id
+        self.target = target
+        self.flow = flow
+        status = info.sipStatus
+        reason = info.sipReason
+        self.end = end
+        timings = info.timings
+        if timings.total == nil, let ended = info.ended { timings.total = ended - info.started }
+        codec = info.codec
+        media = info.media
+        self.digitsSent = digitsSent
+        self.digitsReceived = digitsReceived
+        self.expectations = expectations
+        wasAnswered = info.answered != nil
+    }
+
+    /// Expectations decide when there are any, unless this side broke down; otherwise an answer and a normal end are what a call is for.
+    package var verdict: Verdict {
+        if end.cause == .error { return .error }
+        if expectations.contains(where: { !$0.passed }) { return .failed }
+        if !expectations.isEmpty { return .passed }
+        return wasAnswered && end.cause == .normal ? .passed : .failed
+    }
+
+    package var exitStatus: ExitStatus { verdict == .passed ? .passed : .failed }
+
+    /// One object, in the order of docs/commands.md.
+    package var json: JSONText {
+        .object([
+            ("call", .string(call)), ("target", .string(target)), ("flow", .string(flow)), ("result", .string(verdict.rawValue)),
+            ("sip", .object([("status", .count(status)), ("reason", .string(reason))])),
+            (
+                "ended",
+                .object([
+                    ("by", .string(end.by.rawValue)), ("cause", .string(end.cause.rawValue)), ("detail", .string(end.detail))
+                ])
+            ),
+            (
+                "timings",
+                .object([
+                    ("trying_ms", .milliseconds(timings.trying)), ("ringing_ms", .milliseconds(timings.ringing)),
+                    ("first_media_ms", .milliseconds(timings.firstMedia)), ("answer_ms", .milliseconds(timings.answer)),
+                    ("duration_ms", .milliseconds(timings.total))
+                ])
+            ),
+            ("media", mediaJSON),
+            ("digits", .object([("sent", .string(digitsSent)), ("received", .string(digitsReceived))])),
+            (
+                "expectations",
+                .array(
+                    expectations.map {
+                        .object([("name", .string($0.name)), ("passed", .bool($0.passed)), ("actual", .string($0.actual))])
+                    })
+            )
+        ])
+    }
+
+    private var mediaJSON: JSONText {
+        let mos = VoiceQuality.meanOpinionScore(of: media, codec: codec)
+        return .object([
+            ("codec", .string(codec)), ("srtp", "none"), ("sent", .count(media.sent)), ("received", .count(media.received)),
+            ("lost", .count(media.lost)), ("late", .count(media.late)), ("jitter_ms", .milliseconds(media.jitter)),
+            ("rtt_ms", .milliseconds(media.roundTrip)), ("mos", mos.map { .number($0, digits: 2) } ?? .null)
+        ])
+    }
+
+    /// A few lines for a person.
+    package var summary: String {
+        var lines = ["\(verdict.rawValue): \(target): \(status == 0 ? "no answer came" : "\(status) \(reason)")"]
+        let length = timings.total.map { ", after \(JSONText.milliseconds($0).text) ms" } ?? ""
+        lines.append(
+            "  ended by \(end.by.rawValue): \(end.cause.rawValue)\(end.detail.isEmpty ? "" : " (\(end.detail))")\(length)")
+        if !codec.isEmpty {
+            lines.append(
+                "  \(codec): \(media.sent) packets sent, \(media.received) received, \(media.lost) lost, "
+                    + "jitter \(JSONText.milliseconds(media.jitter).text) ms")
+        }
+        if !digitsSent.isEmpty { lines.append("  pressed \(digitsSent)") }
+        if !digitsReceived.isEmpty { lines.append("  the other side pressed \(digitsReceived)") }
+        for expectation in expectations {
+            lines.append(
+                "  \(expectation.passed ? "as expected" : "NOT as expected"): \(expectation.name): \(expectation.actual)")
+        }
+        return lines.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,94 @@
+// JSON for results: members stay in the order in which a person reads them, figures have as many digits as they mean.
+
+/// A JSON value (RFC 8259) to be written.
+package indirect enum JSONText: Equatable, Sendable, ExpressibleByStringLiteral, ExpressibleByBooleanLiteral,
+    ExpressibleByIntegerLiteral
+{
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    /// Written with this many digits after the point, without trailing zeros beyond the first.
+    case number(Double, digits: Int)
+    case string(String)
+    case array([JSONText])
+    case object([(name: String, value: JSONText)])
+
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+
+    /// A whole number.
+    package static func count(_ value: some BinaryInteger) -> JSONText { .integer(Int64(clamping: value)) }
+    /// Milliseconds with one digit, or null.
+    package static func milliseconds(_ value: Duration?) -> JSONText {
+        guard let value else { return .null }
+        let (seconds, attoseconds) = value.components
+        return .number(Double(seconds) * 1000 + Double(attoseconds) / 1e15, digits: 1)
+    }
+
+    package static func == (left: JSONText, right: JSONText) -> Bool { left.text == right.text }
+
+    /// In one line, without spaces.
+    package var text: String {
+        var result = ""
+        write(into: &result)
+        return result
+    }
+
+    private func write(into text: inout String) {
+        switch self {
+        case .null: text += "null"
+        case .bool(let value): text += value ? "true" : "false"
+        case .integer(let value): text += String(value)
+        case .number(let value, let digits): text += Self.figures(value, digits)
+        case .string(let value): Self.write(value, into: &text)
+        case .array(let items):
+            text += "["
+            for (index, item) in items.enumerated() {
+                if index > 0 { text += "," }
+                item.write(into: &text)
+            }
+            text += "]"
+        case .object(let members):
+            text += "{"
+            for (index, member) in members.enumerated() {
+                if index > 0 { text += "," }
+                Self.write(member.name, into: &text)
+                text += ":"
+                member.value.write(into: &text)
+            }
+            text += "}"
+        }
+    }
+
+    /// JSON has no infinity and no NaN: they are null.
+    private static func figures(_ value: Double, _ digits: Int) -> String {
+        guard value.isFinite, abs(value) < 1e15 else { return "null" }
+        var scale = 1.0
+        for _ in 0..<max(1, digits) { scale *= 10 }
+        let scaled = (abs(value) * scale).rounded()
+        let whole = Int64(scaled / scale)
+        var fraction = String(Int64(scaled) - whole * Int64(scale))
+        fraction = String(repeating: "0", count: max(0, max(1, digits) - fraction.count)) + fraction
+        while fraction.count > 1, fraction.hasSuffix("0") { fraction.removeLast() }
+        return "\(value < 0 && scaled > 0 ? "-" : "")\(whole).\(fraction)"
+    }
+
+    private static func write(_ value: String, into text: inout String) {
+        text += "\""
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"": text += "\\\""
+            case "\\": text += "\\\\"
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F || scalar.value == 0x2028 || scalar.value == 0x2029:
+                let hex = String(scalar.value, radix: 16)
+                text += "\\u\(String(repeating: "0", count: 4 - hex.count))\(hex)"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        text += "\""
+    }
+}
