@@ -278,9 +278,14 @@ enum Access {
     ) throws(ExpressionError) -> Value {
         if case .optional(let inner) = container {
             guard let inner else { return .optional(nil) }
+            if optional, inner == .null { return .optional(nil) }
             return .optional(try find(inner, key, isField: isField, missing: nil))
         }
-        if optional { return .optional(try find(container, key, isField: isField, missing: nil)) }
+        if optional {
+            // What is not there yet has no fields either: `result.?status` before there is a result.
+            if container == .null { return .optional(nil) }
+            return .optional(try find(container, key, isField: isField, missing: nil))
+        }
         var reason: ExpressionError?
         if let value = try find(container, key, isField: isField, missing: &reason) { return value }
         throw reason ?? ExpressionError(.noSuchKey, "there is no key \(key.json)")
@@ -327,7 +332,6 @@ enum Access {
             missing?.pointee = ExpressionError(
                 .indexOutOfBounds, "place \(place) is outside the list, which has \(elements.count) elements")
             return nil
-        case .null where missing == nil: return nil
         default:
             if isField, case .string(let field) = key { throw ExpressionError(.noSuchField, noFields(container, field)) }
             throw ExpressionError(.noSuchOverload, "\"[ ]\" does not take \(container.type.word)")

@@ -5,7 +5,7 @@ package struct Expression: Sendable, Equatable {
     /// As it was written.
     package let text: String
     let root: Node
-    private let base: Int
+    let base: Int
     private let limits: ExpressionLimits
 
     /// Reads an expression. Errors carry the place in `text`; `at` (characters) is added to columns of its first line.

@@ -69,7 +69,12 @@ enum Operators {
         case (.duration(let length), .timestamp(let time)) where operation == .add: return try moved(time, length)
         case (.timestamp(let time), .duration(let length)) where operation == .subtract: return try moved(time, .zero - length)
         case (.timestamp(let later), .timestamp(let earlier)) where operation == .subtract:
-            return .duration(try bounded(later.since(earlier)))
+            let length = later.since(earlier)
+            // The standard's tests want this range, the one of nanoseconds in 64 bits, for differences.
+            guard length.components.seconds.magnitude < UInt64(Int64.max) / 1_000_000_000 else {
+                throw ExpressionError(.overflow, "the times are more than 292 years apart")
+            }
+            return .duration(length)
         case (.duration(let left), .duration(let right)) where operation == .add: return .duration(try bounded(left + right))
         case (.duration(let left), .duration(let right)) where operation == .subtract:
             return .duration(try bounded(left - right))

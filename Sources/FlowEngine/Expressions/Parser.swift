@@ -282,7 +282,11 @@ struct Parser {
             try advance()
         }
         guard try take("(") else { return Node(.name(name), at: place) }
-        return try made(try CallBuilder.function(name, try list(until: ")"), at: place), at: place)
+        let arguments = try list(until: ")")
+        let kind = try CallBuilder.function(name, arguments, at: place)
+        // Of `has(a.b)` the field is what can be wrong.
+        if case .presence = kind { return try made(kind, at: arguments[0].offset) }
+        return try made(kind, at: place)
     }
 
     private mutating func listLiteral(at place: Int) throws(ExpressionError) -> Node {

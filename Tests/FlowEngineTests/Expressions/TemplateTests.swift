@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TemplateTests {
     let scope = MapScope([
-        "choice": "3", "count": 4, "call": ["from": ["user": "anna"], "headers": ["X-Id": "7"]], "nothing": nil,
+        "choice": "3", "count": 4, "call": ["from": ["user": "anna"], "headers": ["X-Id": "7"]], "nothing": .null,
         "list": ["a", 1]
     ])
 

@@ -1,0 +1,121 @@
+// An expression as text again: with the fewest parentheses, one space around operators. What it prints parses to an equal tree.
+
+extension Expression {
+    /// The expression in its normal form.
+    package var printed: String { Printer.print(root) }
+}
+
+enum Printer {
+    // How tight each form binds; `BinaryOperator.precedence` gives the operators' own.
+    private static let choice = 0
+    private static let either = 1
+    private static let both = 2
+    private static let unary = 6
+    private static let member = 7
+
+    static func print(_ node: Node) -> String { print(node, atLeast: choice) }
+
+    private static func precedence(_ kind: Node.Kind) -> Int {
+        switch kind {
+        case .choice: choice
+        case .either: either
+        case .both: both
+        case .binary(let operation, _, _): operation.precedence
+        case .not, .negate: unary
+        case .literal(.int(let number)) where number < 0: unary
+        case .literal(.double(let number)) where number.sign == .minus: unary
+        default: member
+        }
+    }
+
+    private static func print(_ node: Node, atLeast needed: Int) -> String {
+        let text = form(node.kind)
+        return precedence(node.kind) < needed ? "(\(text))" : text
+    }
+
+    private static func form(_ kind: Node.Kind) -> String {
+        switch kind {
+        case .literal(let value): literal(value)
+        case .name(let name): name
+        case .select(let target, let field, let optional):
+            print(target, atLeast: member) + (optional ? ".?" : ".") + fieldName(field)
+        case .presence(let target, let field): "has(\(print(target, atLeast: member)).\(fieldName(field)))"
+        case .index(let target, let key, let optional):
+            print(target, atLeast: member) + (optional ? "[?" : "[") + print(key) + "]"
+        case .call(let call):
+            (call.target.map { print($0, atLeast: member) + "." } ?? "") + call.name + "("
+                + call.arguments.map(print).joined(separator: ", ") + ")"
+        case .not(let operand): "!" + (isNot(operand) ? form(operand.kind) : print(operand, atLeast: member))
+        case .negate(let operand): "-" + negated(operand)
+        case .binary(let operation, let left, let right):
+            print(left, atLeast: operation.precedence) + " \(operation.rawValue) "
+                + print(right, atLeast: operation.precedence + 1)
+        case .both(let left, let right): print(left, atLeast: both) + " && " + print(right, atLeast: both + 1)
+        case .either(let left, let right): print(left, atLeast: either) + " || " + print(right, atLeast: either + 1)
+        case .choice(let condition, let yes, let no):
+            print(condition, atLeast: either) + " ? " + print(yes, atLeast: either) + " : " + print(no)
+        case .list(let items):
+            "[" + items.map { ($0.optional ? "?" : "") + print($0.value) }.joined(separator: ", ") + "]"
+        case .map(let items):
+            "{" + items.map { ($0.optional ? "?" : "") + print($0.key) + ": " + print($0.value) }.joined(separator: ", ") + "}"
+        case .comprehension(let macro):
+            print(macro.range, atLeast: member) + ".\(macro.macro.rawValue)(\(macro.variable), "
+                + (macro.filter.map { print($0) + ", " } ?? "") + print(macro.body) + ")"
+        case .optionalMap(let target, let variable, let body, let flat):
+            print(target, atLeast: member) + (flat ? ".optFlatMap(" : ".optMap(") + "\(variable), \(print(body)))"
+        }
+    }
+
+    private static func isNot(_ node: Node) -> Bool {
+        if case .not = node.kind { true } else { false }
+    }
+
+    /// `-` before a number would become part of it, so what begins with one stands in parentheses.
+    private static func negated(_ node: Node) -> String {
+        if case .negate = node.kind { return form(node.kind) }
+        let text = print(node, atLeast: member)
+        return text.utf8.first.map { (0x30...0x39).contains($0) } == true ? "(\(text))" : text
+    }
+
+    private static func fieldName(_ name: String) -> String {
+        let letters = name.utf8.allSatisfy {
+            $0 == UInt8(ascii: "_") || (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0)
+        }
+        let startsWithDigit = name.utf8.first.map { (0x30...0x39).contains($0) } ?? true
+        return letters && !startsWithDigit && !["true", "false", "null", "in"].contains(name) ? name : "`\(name)`"
+    }
+
+    private static func literal(_ value: Value) -> String {
+        switch value {
+        case .null: "null"
+        case .uint(let number): "\(number)u"
+        case .double(let number) where number.isInfinite: number < 0 ? "-1e999" : "1e999"
+        case .double(let number): number.description
+        case .string(let text): quoted(text.unicodeScalars)
+        case .bytes(let bytes): "b\"" + bytes.map { "\\x" + hex(UInt32($0), 2) }.joined() + "\""
+        case .type(let type): type.rawValue
+        default: value.text
+        }
+    }
+
+    private static func hex(_ number: UInt32, _ width: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+
+    private static func quoted(_ scalars: String.UnicodeScalarView) -> String {
+        var output = "\""
+        for scalar in scalars {
+            switch scalar {
+            case "\"": output += "\\\""
+            case "\\": output += "\\\\"
+            case "\n": output += "\\n"
+            case "\r": output += "\\r"
+            case "\t": output += "\\t"
+            case _ where scalar.value < 0x20: output += "\\x" + hex(scalar.value, 2)
+            default: output.unicodeScalars.append(scalar)
+            }
+        }
+        return output + "\""
+    }
+}
