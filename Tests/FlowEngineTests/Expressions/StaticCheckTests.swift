@@ -21,7 +21,7 @@ import Testing
         "maybe.optMap(x, x + 1).value() == 2", "size(name) + size(tags)", "type(count) == int", "string(count) + name",
         "math.greatest(count, 2, 3) > 1", "name.matches('^a+$')", "tags.map(t, size(t))[0] + 1", "tags + ['b']",
         "tags.filter(t, t != 'a').join(',')", "call.headers.map(k, k.lowerAscii())", "optional.of(1).value()", "-count",
-        "choice ? 1 : 2", "call.map(k, k + 'x')", "name[?0].orValue(1) == 1 || true"
+        "choice ? 1 : 2", "call.map(k, k + 'x')"
     ])
     func nothingIsFound(_ text: String) throws {
         #expect(try Expression.parse(text).check(names: names) == [])
