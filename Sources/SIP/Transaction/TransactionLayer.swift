@@ -1,0 +1,225 @@
+// The transaction layer (RFC 3261 section 17): it owns all transactions of a loop, matches messages to them and runs their timers.
+// Pure: messages and instants in, actions out. Receiving is in TransactionReceiving.swift, what the user sends in
+// TransactionSending.swift. It does not choose destinations (RFC 3263), dialogs, or what is answered.
+
+package import Basics
+
+/// All transactions of one loop.
+package struct TransactionLayer: Sendable {
+    enum Machine: Sendable {
+        case free
+        case inviteClient(InviteClientMachine)
+        case client(ClientMachine)
+        case inviteServer(InviteServerMachine)
+        case server(ServerMachine)
+    }
+
+    /// A transaction. Slots are used again; the generation tells whose turn it is.
+    struct Slot: Sendable {
+        var generation: UInt32 = 0
+        var method = Method.other
+        var machine = Machine.free
+        var key = TransactionKey(first: 0, second: 0)
+        var mergeKey: TransactionKey?
+        /// Where requests or responses of this transaction go.
+        var hop: Hop
+        /// Client: the request. Server: the latest response.
+        var octets: [UInt8] = []
+        /// Client INVITE: the ACK for a final response other than 2xx.
+        var ack: [UInt8] = []
+        /// Server INVITE: the request, until a response was given, with the place it came from.
+        var request: (message: Message, source: Hop)?
+    }
+
+    /// A timer's owner in the queues.
+    struct Timer: Sendable {
+        var slot: UInt32
+        var generation: UInt32
+        var timer: TransactionTimer
+    }
+
+    /// What happened to messages that nobody got, since the start.
+    package struct Counters: Sendable {
+        /// Requests and responses that were absorbed as repetitions.
+        package var repetitions = 0
+        /// Responses that belong to nothing.
+        package var strayResponses = 0
+        /// Messages that were dropped: malformed responses and ACKs, requests that could not be answered.
+        package var dropped = 0
+        /// Requests that were refused for their form, with the status.
+        package var refused = 0
+        /// Requests that came a second way (482).
+        package var merged = 0
+        /// INVITEs that were answered 503 without a transaction.
+        package var overloaded = 0
+    }
+
+    package let timers: TransactionTimers
+    /// While set, a new INVITE outside a dialog is answered 503 at once, with Retry-After when it is over 0 (seconds), and leaves
+    /// nothing behind.
+    package var overloadRetryAfter: Int?
+    package internal(set) var counters = Counters()
+    /// How many transactions there are.
+    package private(set) var count = 0
+
+    var slots: ContiguousArray<Slot> = []
+    private var freeSlots: [UInt32] = []
+    var clients: [TransactionKey: UInt32] = [:]
+    var servers: [TransactionKey: UInt32] = [:]
+    var merges: [TransactionKey: UInt32] = [:]
+    private var queues = DeadlineQueues<Timer>()
+    let hasher: KeyHasher
+    private var random: SeededRandom
+    private let branchSalt: UInt64
+
+    /// - Parameter seed: for branches and the secrets of hashing; take a random one outside of tests.
+    package init(timers: TransactionTimers = TransactionTimers(), seed: UInt64) {
+        self.timers = timers
+        random = SeededRandom(seed: seed)
+        hasher = KeyHasher(using: &random)
+        branchSalt = random.next()
+    }
+
+    /// A new branch with the cookie, for a Via that starts a client transaction.
+    package mutating func newBranch() -> [UInt8] { [122, 57, 104, 71, 52, 98, 75] + newToken() }
+
+    /// A new random token of 16 hexadecimal digits: tags, Call-IDs.
+    package mutating func newToken() -> [UInt8] {
+        let value = random.next() ^ branchSalt
+        return [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+            for index in 0..<16 {
+                let digit = UInt8(truncatingIfNeeded: value >> UInt64(index * 4)) & 15
+                buffer[index] = digit < 10 ? 48 + digit : 87 + digit
+            }
+            count = 16
+        }
+    }
+
+    /// The earliest instant at which `fire` has something to do; `never` without any.
+    package mutating func nextDeadline() -> Instant {
+        queues.nextDeadline { slots[Int($0.slot)].generation == $0.generation }
+    }
+
+    /// Runs all timers that are due.
+    package mutating func fire(at now: Instant, into actions: inout [TransactionAction]) {
+        while let due = queues.popDue(now) {
+            guard slots[Int(due.slot)].generation == due.generation else { continue }
+            let step: TransactionStep
+            switch slots[Int(due.slot)].machine {
+            case .free: continue
+            case .inviteClient(var machine):
+                step = machine.fired(due.timer)
+                slots[Int(due.slot)].machine = .inviteClient(machine)
+            case .client(var machine):
+                step = machine.fired(due.timer)
+                slots[Int(due.slot)].machine = .client(machine)
+            case .inviteServer(var machine):
+                step = machine.fired(due.timer)
+                slots[Int(due.slot)].machine = .inviteServer(machine)
+            case .server(var machine):
+                step = machine.fired(due.timer)
+                slots[Int(due.slot)].machine = .server(machine)
+            }
+            perform(step, due.slot, at: now, into: &actions)
+        }
+    }
+
+    /// The message of a transaction could not be sent.
+    package mutating func transportFailed(_ id: TransactionID, at now: Instant, into actions: inout [TransactionAction]) {
+        guard isLive(id) else { return }
+        let step: TransactionStep
+        switch slots[Int(id.slot)].machine {
+        case .free: return
+        case .inviteClient(var machine):
+            step = machine.transportFailed()
+            slots[Int(id.slot)].machine = .inviteClient(machine)
+        case .client(var machine):
+            step = machine.transportFailed()
+            slots[Int(id.slot)].machine = .client(machine)
+        case .inviteServer(var machine):
+            step = machine.transportFailed()
+            slots[Int(id.slot)].machine = .inviteServer(machine)
+        case .server(var machine):
+            step = machine.transportFailed()
+            slots[Int(id.slot)].machine = .server(machine)
+        }
+        perform(step, id.slot, at: now, into: &actions)
+    }
+
+    /// The hop could not be reached (a refused connection, an ICMP error): every client transaction on it fails at once.
+    /// Costs a walk over all transactions.
+    package mutating func hopFailed(_ hop: Hop, at now: Instant, into actions: inout [TransactionAction]) {
+        for slot in clients.values.sorted() where slots[Int(slot)].hop == hop {
+            transportFailed(TransactionID(slot: slot, generation: slots[Int(slot)].generation), at: now, into: &actions)
+        }
+    }
+
+    /// True until `ended` was given out.
+    package func isLive(_ id: TransactionID) -> Bool {
+        Int(id.slot) < slots.count && slots[Int(id.slot)].generation == id.generation
+    }
+
+    mutating func makeSlot(_ method: Method, _ machine: Machine, key: TransactionKey, hop: Hop) -> TransactionID {
+        let place: UInt32
+        if let free = freeSlots.popLast() {
+            place = free
+        } else {
+            place = UInt32(slots.count)
+            slots.append(Slot(hop: hop))
+        }
+        count += 1
+        slots[Int(place)].method = method
+        slots[Int(place)].machine = machine
+        slots[Int(place)].key = key
+        slots[Int(place)].hop = hop
+        return TransactionID(slot: place, generation: slots[Int(place)].generation)
+    }
+
+    private mutating func forget(_ place: UInt32) {
+        let slot = slots[Int(place)]
+        switch slot.machine {
+        case .inviteClient, .client: if clients[slot.key] == place { clients[slot.key] = nil }
+        case .inviteServer, .server: if servers[slot.key] == place { servers[slot.key] = nil }
+        case .free: return
+        }
+        if let key = slot.mergeKey, merges[key] == place { merges[key] = nil }
+        slots[Int(place)] = Slot(generation: slot.generation &+ 1, hop: slot.hop)
+        freeSlots.append(place)
+        count -= 1
+    }
+
+    /// Does what a machine asked for, except `deliver`, which is the caller's because it has the message.
+    mutating func perform(
+        _ step: TransactionStep, _ place: UInt32, at now: Instant, into actions: inout [TransactionAction]
+    ) {
+        let index = Int(place)
+        let id = TransactionID(slot: place, generation: slots[index].generation)
+        if step.contains(.send) { actions.append(.send(slots[index].octets, to: slots[index].hop)) }
+        if step.contains(.sendACK) { actions.append(.send(slots[index].ack, to: slots[index].hop)) }
+        if step.contains(.sendTrying), let (request, source) = slots[index].request {
+            respond(id, status: 100, request.response(100, source: source.address), at: now, into: &actions)
+        }
+        var timers = step.timers
+        while timers != 0 {
+            let timer = TransactionTimer(rawValue: UInt8(timers.trailingZeroBitCount))!
+            timers &= timers - 1
+            let duration = self.timers.duration(timer, doublings: doublings(index))
+            queues.arm(Timer(slot: place, generation: id.generation, timer: timer), after: duration, at: now)
+        }
+        if step.contains(.timedOut) { actions.append(.timedOut(id)) }
+        if step.contains(.transportFailed) { actions.append(.transportFailed(id)) }
+        if step.contains(.ended) {
+            forget(place)
+            actions.append(.ended(id))
+        }
+    }
+
+    private func doublings(_ index: Int) -> UInt8 {
+        switch slots[index].machine {
+        case .inviteClient(let machine): machine.doublings
+        case .client(let machine): machine.doublings
+        case .inviteServer(let machine): machine.doublings
+        default: 0
+        }
+    }
+}

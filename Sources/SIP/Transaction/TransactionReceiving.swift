@@ -1,0 +1,162 @@
+// What the layer does with a message from the network: find its transaction or make one (RFC 3261 sections 17.1.3, 17.2.3, 8.2,
+// 9.2). Repetitions are recognised before anything is looked at closely.
+
+package import Basics
+
+extension TransactionLayer {
+    /// Takes a message that came from `source` at `now`.
+    package mutating func receive(
+        _ message: Message, from source: Hop, at now: Instant, into actions: inout [TransactionAction]
+    ) {
+        guard let via = try? message.topVia() else {
+            counters.dropped += 1
+            return
+        }
+        switch message.method {
+        case nil: receiveResponse(message, via, source, now, &actions)
+        case .ack?: receiveACK(message, via, source, now, &actions)
+        case let method?: receiveRequest(message, method, via, source, now, &actions)
+        }
+    }
+
+    private mutating func receiveResponse(
+        _ message: Message, _ via: Via, _ source: Hop, _ now: Instant, _ actions: inout [TransactionAction]
+    ) {
+        guard (try? message.check()) != nil else {
+            counters.dropped += 1
+            return
+        }
+        guard let place = clients[hasher.clientKey(branch: via.branch, method: message.cSeqMethod)] else {
+            counters.strayResponses += 1
+            if message.cSeqMethod == .invite, 200..<300 ~= message.status {
+                actions.append(.strayResponse(message, from: source))
+            }
+            return
+        }
+        let index = Int(place)
+        let step: TransactionStep
+        switch slots[index].machine {
+        case .inviteClient(var machine):
+            step = machine.received(status: message.status)
+            slots[index].machine = .inviteClient(machine)
+            if step.contains(.sendACK), slots[index].ack.isEmpty {
+                slots[index].ack = acknowledgement(of: slots[index].octets, for: message)
+            }
+            if machine.state == .accepted || machine.state == .completed { slots[index].octets = [] }
+        case .client(var machine):
+            step = machine.received(status: message.status)
+            slots[index].machine = .client(machine)
+            if machine.state == .completed { slots[index].octets = [] }
+        default: return
+        }
+        if step.contains(.deliver) {
+            let id = TransactionID(slot: place, generation: slots[index].generation)
+            actions.append(.response(message, id, from: source))
+        } else {
+            counters.repetitions += 1
+        }
+        perform(step, place, at: now, into: &actions)
+    }
+
+    private mutating func receiveACK(
+        _ message: Message, _ via: Via, _ source: Hop, _ now: Instant, _ actions: inout [TransactionAction]
+    ) {
+        if let place = servers[hasher.serverKey(message, via, as: .invite)],
+            case .inviteServer(var machine) = slots[Int(place)].machine
+        {
+            let step = machine.acknowledged()
+            slots[Int(place)].machine = .inviteServer(machine)
+            perform(step, place, at: now, into: &actions)
+            guard step.contains(.deliver) else { return }
+        }
+        guard (try? message.check()) != nil else {
+            counters.dropped += 1
+            return
+        }
+        actions.append(.acknowledgement(message, from: source))
+    }
+
+    private mutating func receiveRequest(
+        _ message: Message, _ method: Method, _ via: Via, _ source: Hop, _ now: Instant,
+        _ actions: inout [TransactionAction]
+    ) {
+        let key = hasher.serverKey(message, via, as: method)
+        if let place = servers[key] {
+            counters.repetitions += 1
+            return repeated(place, now, &actions)
+        }
+        let reply = via.responseHop(source: source)
+        do {
+            try message.check()
+        } catch {
+            counters.refused += 1
+            actions.append(.send(statelessResponse(message, error.status, source: source), to: reply))
+            return
+        }
+        guard let from = try? message.from() else { return }
+        let isOutsideDialog = (try? message.to())?.tag == nil
+        if method == .invite, isOutsideDialog, let retryAfter = overloadRetryAfter {
+            counters.overloaded += 1
+            let refusal = statelessResponse(message, 503, retryAfter: retryAfter, source: source)
+            actions.append(.send(refusal, to: reply))
+            return
+        }
+        let isReliable = source.transport.isReliable
+        let id: TransactionID
+        if method == .invite {
+            var machine = InviteServerMachine(isReliable: isReliable)
+            let step = machine.start()
+            id = makeSlot(method, .inviteServer(machine), key: key, hop: reply)
+            slots[Int(id.slot)].request = (message, source)
+            perform(step, id.slot, at: now, into: &actions)
+        } else {
+            var machine = ServerMachine(isReliable: isReliable)
+            _ = machine.start()
+            id = makeSlot(method, .server(machine), key: key, hop: reply)
+        }
+        servers[key] = id.slot
+        if method == .cancel {
+            let invite = servers[hasher.serverKey(message, via, as: .invite)].flatMap { place in
+                slots[Int(place)].method == .invite
+                    ? TransactionID(slot: place, generation: slots[Int(place)].generation) : nil
+            }
+            actions.append(.cancel(message, id, invite: invite, from: source))
+            return
+        }
+        if isOutsideDialog, from.tag != nil {
+            let mergeKey = hasher.mergeKey(message, from)
+            if merges[mergeKey] != nil {
+                counters.merged += 1
+                return respond(
+                    id, status: 482, statelessResponse(message, 482, source: source), at: now, into: &actions)
+            }
+            merges[mergeKey] = id.slot
+            slots[Int(id.slot)].mergeKey = mergeKey
+        }
+        actions.append(.request(message, id, from: source))
+    }
+
+    private mutating func repeated(_ place: UInt32, _ now: Instant, _ actions: inout [TransactionAction]) {
+        let step: TransactionStep
+        switch slots[Int(place)].machine {
+        case .inviteServer(let machine): step = machine.repeated()
+        case .server(let machine): step = machine.repeated()
+        default: return
+        }
+        perform(step, place, at: now, into: &actions)
+    }
+
+    /// A response that leaves nothing behind. Its tag is made of the branch, so that a repetition gets the same one.
+    private func statelessResponse(
+        _ message: Message, _ status: Int, retryAfter: Int = 0, source: Hop
+    ) -> [UInt8] {
+        let branch = (try? message.topVia())?.branch ?? []
+        let hash = hasher.clientKey(branch: branch, method: .other).second
+        let tag = Array(String(hash, radix: 36).utf8)
+        var writer = MessageWriter(capacity: message.octets.count + 64)
+        writer.response(status, to: message, tag: tag[...], source: source.address)
+        if retryAfter > 0 { writer.header("Retry-After", retryAfter) }
+        writer.finish()
+        return writer.octets
+    }
+}
