@@ -1,6 +1,7 @@
 // The in-band DTMF receiver: spandsp's, which meets ITU-T Q.24, behind a filter that takes a constant offset away (the
-// receiver bears none). It works at 8 kHz; audio at another rate is resampled before. In front of every digit lie
-// two of its blocks of 12.75 ms, so a digit counts as begun about 26 to 38 ms after its tone.
+// receiver bears none). It works at 8 kHz; audio at another rate is resampled before. It judges blocks of 12.75 ms and wants
+// two in a row: so a digit counts as begun 26 to 38 ms after its tone began. An end is held back for two more blocks: a
+// tone that goes on by then was only interrupted (Q.24: up to 10 ms), where a pause of 40 ms makes two digits.
 
 import CSpanDSP
 
@@ -15,11 +16,45 @@ package final class DTMFReceiver {
     private let state: OpaquePointer
     private let sink: Sink
     private var offset: Int32 = 0
+    /// Samples of the receiver's present block.
+    private var filled = 0
+    private static let blockSize = 102
 
     /// Where spandsp's callback, which has no way to the caller's closure, puts what it found.
     private final class Sink {
+        /// What sounds by the receiver's word, 0 for nothing.
         var present: UInt8 = 0
+        /// The key whose end is held back, 0 for none, and the blocks since then.
+        var ending: UInt8 = 0
+        var blocks = 0
         var events: [Event] = []
+
+        func found(_ key: UInt8) {
+            guard key != present else { return }
+            if present != 0 {
+                ending = present
+                blocks = 0
+            }
+            present = key
+            guard key != 0 else { return }
+            if key == ending {
+                ending = 0
+            } else {
+                finishEnding()
+                events.append(.began(key))
+            }
+        }
+
+        func blockPassed() {
+            guard ending != 0, present == 0 else { return }
+            blocks += 1
+            if blocks > 2 { finishEnding() }
+        }
+
+        func finishEnding() {
+            if ending != 0 { events.append(.ended(ending)) }
+            ending = 0
+        }
     }
 
     /// - Parameter dialToneFilter: set when a dial tone (350 and 440 Hz) may sound under the digits.
@@ -32,11 +67,7 @@ package final class DTMFReceiver {
             state,
             { user, code, _, _ in
                 guard let user else { return }
-                let sink = Unmanaged<Sink>.fromOpaque(user).takeUnretainedValue()
-                let key = UInt8(truncatingIfNeeded: code)
-                if sink.present != 0, sink.present != key { sink.events.append(.ended(sink.present)) }
-                if key != 0, sink.present != key { sink.events.append(.began(key)) }
-                sink.present = key
+                Unmanaged<Sink>.fromOpaque(user).takeUnretainedValue().found(UInt8(truncatingIfNeeded: code))
             }, Unmanaged.passUnretained(sink).toOpaque())
     }
 
@@ -45,14 +76,16 @@ package final class DTMFReceiver {
     }
 
     /// The key whose tone sounds now, or nil.
-    package var present: UInt8? { sink.present == 0 ? nil : sink.present }
+    package var present: UInt8? {
+        sink.present != 0 ? sink.present : sink.ending != 0 ? sink.ending : nil
+    }
 
     /// Takes samples in pieces of any size and reports what began and ended in them, in order.
     package func process(_ samples: UnsafeBufferPointer<Int16>, _ report: (Event) -> Void) {
-        withUnsafeTemporaryAllocation(of: Int16.self, capacity: 256) { block in
+        withUnsafeTemporaryAllocation(of: Int16.self, capacity: Self.blockSize) { block in
             var position = 0
             while position < samples.count {
-                let count = min(block.count, samples.count - position)
+                let count = min(Self.blockSize - filled, samples.count - position)
                 for index in 0..<count {
                     // One pole at about 5 Hz, in 1/256 steps.
                     let sample = Int32(samples[position + index]) << 8
@@ -61,6 +94,11 @@ package final class DTMFReceiver {
                 }
                 dtmf_rx(state, block.baseAddress, Int32(count))
                 position += count
+                filled += count
+                if filled == Self.blockSize {
+                    filled = 0
+                    sink.blockPassed()
+                }
             }
         }
         deliver(report)
@@ -69,6 +107,8 @@ package final class DTMFReceiver {
     /// Says that samples are missing: lost packets. A digit that sounded goes on over them.
     package func processMissing(_ count: Int) {
         dtmf_rx_fillin(state, Int32(clamping: count))
+        // It begins a new block then.
+        filled = 0
     }
 
     private func deliver(_ report: (Event) -> Void) {

@@ -58,8 +58,12 @@ package struct FileStamp: Hashable, Sendable {
 }
 
 package enum PromptFile {
-    /// Reads a whole file, mixed down to mono, at its own rate.
-    package static func read(_ path: String, limits: PromptLimits = PromptLimits()) throws(PromptError) -> AudioClip {
+    /// Reads a whole file at its own rate.
+    /// - Parameter channel: nil mixes all channels down to one; else that channel alone (0 is left), silent when there is
+    ///   no such channel.
+    package static func read(
+        _ path: String, channel: Int? = nil, limits: PromptLimits = PromptLimits()
+    ) throws(PromptError) -> AudioClip {
         // O_NONBLOCK: a named pipe must not hold the worker.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw openError(path, errno) }
@@ -82,21 +86,22 @@ package enum PromptFile {
         guard (1...64).contains(channels), (1000...768_000).contains(rate) else {
             throw .notAudio(path: path, reason: "\(channels) channels at \(rate) Hz")
         }
-        let samples = try mixDown(file, path, channels, AudioClip.samples(in: limits.length, rate: rate), limits)
+        let samples = try mixDown(file, path, channels, channel, AudioClip.samples(in: limits.length, rate: rate), limits)
         guard !samples.isEmpty else { throw .empty(path: path) }
         return AudioClip(samples: samples, rate: rate)
     }
 
     /// Reads frames to the end, whatever number the header promises.
     private static func mixDown(
-        _ file: OpaquePointer, _ path: String, _ channels: Int, _ limit: Int, _ limits: PromptLimits
+        _ file: OpaquePointer, _ path: String, _ channels: Int, _ only: Int?, _ limit: Int, _ limits: PromptLimits
     ) throws(PromptError) -> [Int16] {
         let block = 4096
         let frames = UnsafeMutableBufferPointer<Float>.allocate(capacity: block * channels)
         defer { frames.deallocate() }
         guard let first = frames.baseAddress else { return [] }
         var samples: [Int16] = []
-        let scale = 32768 / Double(channels)
+        let wanted = only.map { $0..<min($0 + 1, max($0, channels)) } ?? 0..<channels
+        let scale = 32768 / Double(max(1, wanted.count))
         while true {
             let count = Int(sf_readf_float(file, first, sf_count_t(block)))
             if count <= 0 {
@@ -108,7 +113,7 @@ package enum PromptFile {
             }
             for frame in 0..<count {
                 var sum = 0.0
-                for channel in 0..<channels { sum += Double(first[frame * channels + channel]) }
+                for channel in wanted { sum += Double(first[frame * channels + channel]) }
                 // A float file may hold what is no number: it becomes silence.
                 samples.append(sum.isFinite ? saturated(sum * scale) : 0)
             }

@@ -1,0 +1,58 @@
+// Listens for a test: collects the payloads that one side received and says what was in them, by correlation with
+// the prompts that should be there, not by length. Also for recordings.
+
+package import Audio
+
+/// What one side heard: payloads decoded one after the other.
+package final class AudioProbe {
+    package private(set) var heard: AudioClip
+    private var decoder: FrameDecoder
+
+    package init(_ codec: AudioCodec) {
+        decoder = FrameDecoder(codec)
+        heard = AudioClip(samples: [], rate: codec.sampleRate)
+    }
+
+    /// Takes the payload of a packet.
+    package func hear(_ payload: some Sequence<UInt8>) {
+        let bytes = Array(payload)
+        var samples = [Int16](repeating: 0, count: decoder.codec.samples(inPayloadOf: bytes.count))
+        let count = bytes.withUnsafeBufferPointer { bytes in
+            samples.withUnsafeMutableBufferPointer { decoder.decode(bytes, into: $0) }
+        }
+        heard.samples.append(contentsOf: samples.prefix(count))
+    }
+
+    /// Takes a packet's time of silence.
+    package func hearNothing(milliseconds: Int) {
+        heard.samples.append(contentsOf: repeatElement(0, count: decoder.codec.samples(inMilliseconds: milliseconds)))
+    }
+
+    /// How like the prompt is the most similar stretch of what was heard, and where: above 0.9 it is there.
+    package func match(prompt path: String, overlap: Double = 0.9) throws(PromptError) -> Correlation.Match {
+        Correlation.search(try PromptFile.read(path), in: heard, overlap: overlap)
+    }
+
+    /// The DTMF keys that were heard in-band.
+    package var keys: String { Self.keys(in: heard) }
+
+    /// The DTMF keys in a clip.
+    package static func keys(in clip: AudioClip) -> String {
+        let receiver = DTMFReceiver()
+        var keys = ""
+        clip.resampled(to: 8000).samples.withUnsafeBufferPointer { samples in
+            receiver.process(samples) { event in
+                if case .began(let key) = event { keys.append(Character(Unicode.Scalar(key))) }
+            }
+        }
+        return keys
+    }
+
+    /// How like the prompt is the most similar stretch of a recording.
+    /// - Parameter channel: nil mixes all channels down; 0 is left, the far side of a stereo recording.
+    package static func match(
+        prompt: String, recording: String, channel: Int? = nil, overlap: Double = 0.9
+    ) throws(PromptError) -> Correlation.Match {
+        Correlation.search(try PromptFile.read(prompt), in: try PromptFile.read(recording, channel: channel), overlap: overlap)
+    }
+}
