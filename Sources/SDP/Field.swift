@@ -1,5 +1,7 @@
 // A piece of a body under parsing: a trimmed range of bytes. Valid only while the parser's buffer is.
 
+import Basics
+
 let lineFeed = UInt8(ascii: "\n")
 let carriageReturn = UInt8(ascii: "\r")
 let equals = UInt8(ascii: "=")
@@ -74,6 +76,21 @@ struct Field {
             value = value * 10 + Int(digit)
         }
         return value <= limit ? value : nil
+    }
+
+    /// An IP address; dotted IPv4 is read in place.
+    var address: IPAddress? {
+        var value: UInt32 = 0
+        var rest = self
+        for part in 0..<4 {
+            let isLast = part == 3
+            let octet = isLast ? rest : rest.splitting(at: UInt8(ascii: "."))
+            guard octet.count <= 3, octet.count == 1 || octet.count > 1 && octet[0] != UInt8(ascii: "0"),
+                let number = octet.number(upTo: 255)
+            else { return IPAddress(string) }
+            value = value << 8 | UInt32(number)
+        }
+        return .v4(value)
     }
 
     private func isBlank(_ byte: UInt8) -> Bool { byte == space || byte == tab }

@@ -137,13 +137,15 @@ package struct OfferAnswer: Sendable {
     /// Puts the session part around `media`. The version rises exactly when the body differs from the last one that was sent,
     /// accepted or not (RFC 3264 section 8).
     private mutating func publish(_ media: [MediaDescription]) -> SessionDescription {
-        var description = SessionDescription(connection: ConnectionData(address: local.ip), media: media)
+        let connection =
+            localDescription?.connection.flatMap { $0.address == local.ip ? $0 : nil } ?? ConnectionData(address: local.ip)
+        var description = SessionDescription(connection: connection, media: media)
         if let last = localDescription {
             description.origin = last.origin
             if description == last { return last }
             version += 1
         }
-        description.origin = Origin(sessionID: sessionID, version: version, address: local.ip)
+        description.origin = Origin(sessionID: sessionID, version: version, connection: connection)
         localDescription = description
         return description
     }

@@ -163,7 +163,8 @@ extension OfferAnswer {
             theirs.bandwidth(name) ?? description.bandwidths.first { $0.hasPrefix(name + ":") }.flatMap { Int($0.dropFirst(3)) }
         }
         return AudioAgreement(
-            codec: send.codec, sendPayload: send.payload, remoteParameters: theirs.parameters(of: "\(send.payload)"),
+            codec: send.codec, sendPayload: send.payload,
+            remoteParameters: theirs.formatParameters.isEmpty ? nil : theirs.parameters(of: String(send.payload)),
             receiveFormats: receive, sendEvents: events, receiveEvents: receiveEvents,
             packetTime: packetTime(for: theirs), remote: remote,
             remoteRTCP: mux

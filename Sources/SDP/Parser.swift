@@ -91,7 +91,7 @@ private struct Parser {
         case UInt8(ascii: "m"): try takeMedia(value)
         case UInt8(ascii: "a"): takeAttribute(value)
         case UInt8(ascii: "c"):
-            let connection = ConnectionData(text: value.string)
+            let connection = ConnectionData(value)
             if session.media.isEmpty {
                 session.connection = connection
             } else {
@@ -155,6 +155,19 @@ private struct Parser {
     }
 }
 
+extension ConnectionData {
+    /// As `init(text:)`, without the detour over text.
+    fileprivate init(_ value: Field) {
+        var rest = value
+        let network = rest.nextToken()
+        _ = rest.nextToken()
+        var address = rest.nextToken()
+        let lacksAddress = address.isEmpty
+        let bare = address.splitting(at: UInt8(ascii: "/"))
+        self.init(text: value.string, address: network.equals("IN") ? bare.address : nil, lacksAddress: lacksAddress)
+    }
+}
+
 extension MediaDirection {
     fileprivate init?(_ name: Field) {
         if name.equals("sendrecv") {
@@ -208,7 +221,7 @@ extension MediaDescription {
             var address: IPAddress?
             if !network.isEmpty {
                 let family = rest.nextToken()
-                address = IPAddress(rest.nextToken().string)
+                address = rest.nextToken().address
                 guard network.equals("IN"), family.equals("IP4") || family.equals("IP6"), address != nil else { return false }
             }
             rtcp = RTCPPort(port: UInt16(port), address: address)

@@ -136,7 +136,7 @@ extension [UInt8] {
     }
 
     /// Decimal; 0 or more.
-    fileprivate mutating func append(number: Int) {
+    mutating func append(number: Int) {
         if number >= 10 { append(number: number / 10) }
         append(UInt8(ascii: "0") + UInt8(number % 10))
     }

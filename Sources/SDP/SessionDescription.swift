@@ -62,9 +62,15 @@ package struct Origin: Equatable, Sendable {
 
     package init(text: String) { self.text = text }
 
-    /// A complete one.
-    package init(username: String = "-", sessionID: UInt64, version: UInt64, address: IPAddress) {
-        text = "\(username) \(sessionID) \(version) IN \(address.isV6 ? "IP6" : "IP4") \(address)"
+    /// A complete one without a user name, for packets that go to `connection`.
+    package init(sessionID: UInt64, version: UInt64, connection: ConnectionData) {
+        text = "- "
+        text.reserveCapacity(48 + connection.text.utf8.count)
+        text += String(sessionID)
+        text += " "
+        text += String(version)
+        text += " "
+        text += connection.text
     }
 
     /// The last field, when it is an address and the network type is IN.
@@ -90,6 +96,12 @@ package struct ConnectionData: Equatable, Sendable {
     /// The line ends before the address.
     package let lacksAddress: Bool
 
+    init(text: String, address: IPAddress?, lacksAddress: Bool) {
+        self.text = text
+        self.address = address
+        self.lacksAddress = lacksAddress
+    }
+
     package init(text: String) {
         self.text = text
         let fields = text.split(separator: " ", omittingEmptySubsequences: true)
@@ -103,7 +115,18 @@ package struct ConnectionData: Equatable, Sendable {
     }
 
     package init(address: IPAddress) {
-        text = "IN \(address.isV6 ? "IP6" : "IP4") \(address)"
+        switch address {
+        case .v6: text = "IN IP6 " + address.description
+        case .v4(let value):
+            // Each call writes one; text interpolation costs ten times as much.
+            var bytes = Array("IN IP4 ".utf8)
+            bytes.reserveCapacity(24)
+            for shift in [UInt32(24), 16, 8, 0] {
+                bytes.append(number: Int(value >> shift & 255))
+                if shift > 0 { bytes.append(UInt8(ascii: ".")) }
+            }
+            text = String(decoding: bytes, as: UTF8.self)
+        }
         self.address = address
         lacksAddress = false
     }

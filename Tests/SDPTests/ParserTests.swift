@@ -82,6 +82,18 @@ func body(_ lines: String...) -> [UInt8] { Array(lines.map { $0 + "\r\n" }.joine
         #expect(description.address(of: description.media[0]) == address.map { IPAddress($0)! })
     }
 
+    @Test(arguments: [
+        "0.0.0.0", "255.255.255.255", "1.20.103.4", "256.1.1.1", "1.2.3", "1.2.3.4.5", "01.2.3.4", "1..2.3", "1.2.3.", "::1",
+        "2001:DB8::7", "a.b.c.d"
+    ]) func addressesAreReadLikeElsewhere(text: String) throws {
+        let line = "c=IN \(text.contains(":") ? "IP6" : "IP4") \(text)/127"
+        let session = try SessionDescription(parsing: body("v=0", line))
+        #expect(session.connection?.address == IPAddress(text))
+        if let address = IPAddress(text) {
+            #expect(ConnectionData(address: address) == ConnectionData(text: "IN \(address.isV6 ? "IP6" : "IP4") \(address)"))
+        }
+    }
+
     /// What parses serializes, and parses again to the same, whatever was done to the bytes.
     @Test(arguments: 1...20) func mutatedBodiesStayTheSame(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed))
