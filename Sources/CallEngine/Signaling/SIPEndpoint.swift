@@ -1,0 +1,221 @@
+// The signaling of one loop: its transactions, their timers, and who gets what. Messages come in from a front, actions of the
+// transaction layer are carried out, requests find their dialog. It decides nothing about calls.
+
+package import Basics
+package import Reactor
+package import SIP
+
+/// Who takes part in a dialog, or is about to: a call.
+package protocol DialogUser: AnyObject {
+    /// A request in the dialog.
+    func received(_ request: Message, _ transaction: TransactionID, from hop: Hop)
+    /// An ACK for a 2xx.
+    func acknowledged(_ ack: Message)
+    /// A CANCEL for the INVITE that it has not answered yet; the CANCEL itself is answered already.
+    func cancelled(_ cancel: Message)
+    /// A 2xx to its INVITE after that transaction was over.
+    func receivedStray(_ response: Message, from hop: Hop)
+}
+
+/// How a client transaction goes on.
+package enum ClientTransactionEvent {
+    case response(Message, from: Hop)
+    case timedOut
+    case transportFailed
+}
+
+/// Sends messages for a loop, which need not be the front's.
+package protocol MessageSender: AnyObject {
+    func send(_ octets: [UInt8], to hop: Hop)
+    /// The address that the peer should know of this end.
+    func localAddress(to hop: Hop) -> SocketAddress
+}
+
+extension SignalingFront: MessageSender {}
+
+/// All SIP of one loop. Belongs to it.
+package final class SIPEndpoint {
+    /// What a dialog is found by: its Call-ID and our tag.
+    private struct DialogKey: Hashable {
+        let callID: [UInt8]
+        let tag: [UInt8]
+    }
+
+    package let loop: EventLoop
+    private let sender: any MessageSender
+    package private(set) var layer: TransactionLayer
+    private var actions: [TransactionAction] = []
+    private var isPerforming = false
+    private var timer: LoopTimer?
+    private var clients: [TransactionID: (ClientTransactionEvent) -> Void] = [:]
+    private var servers: [TransactionID: Weak] = [:]
+    private var dialogs: [DialogKey: Weak] = [:]
+    /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
+    package var onRequest: ((Message, TransactionID, Hop) -> Void)?
+
+    private struct Weak {
+        weak var user: (any DialogUser)?
+    }
+
+    /// - Parameter seed: for branches, tags and Call-IDs; random outside of tests.
+    package init(loop: EventLoop, sender: any MessageSender, timers: SIPTimers, seed: UInt64) {
+        self.loop = loop
+        self.sender = sender
+        var values = TransactionTimers()
+        values.t1 = timers.t1
+        values.t2 = timers.t2
+        values.t4 = timers.t4
+        layer = TransactionLayer(timers: values, seed: seed)
+    }
+
+    /// Transactions, dialogs and handlers that are held: zero when all calls are over and their timers have run out.
+    package var held: Int { layer.count + dialogs.count + clients.count + servers.count }
+
+    package func newToken() -> [UInt8] { layer.newToken() }
+    package func newBranch() -> [UInt8] { layer.newBranch() }
+    package func localAddress(to hop: Hop) -> SocketAddress { sender.localAddress(to: hop) }
+
+    /// While set, new INVITEs are refused by a stateless 503 with this Retry-After (seconds).
+    package var overloadRetryAfter: Int? {
+        get { layer.overloadRetryAfter }
+        set { layer.overloadRetryAfter = newValue }
+    }
+
+    // MARK: In
+
+    package func receive(_ message: Message, from hop: Hop) {
+        layer.receive(message, from: hop, at: loop.now, into: &actions)
+        perform()
+    }
+
+    /// The peer of this hop cannot be reached: its client transactions fail now instead of by their timers.
+    package func hopFailed(_ hop: Hop) {
+        layer.hopFailed(hop, at: loop.now, into: &actions)
+        perform()
+    }
+
+    // MARK: Out
+
+    /// Sends a request in a transaction of its own; `handler` gets its responses and its failure, until the transaction ends.
+    @discardableResult
+    package func send(
+        _ request: [UInt8], method: Method, branch: [UInt8], to hop: Hop, handler: @escaping (ClientTransactionEvent) -> Void
+    ) -> TransactionID {
+        let id = layer.send(request, method: method, branch: branch, to: hop, at: loop.now, into: &actions)
+        clients[id] = handler
+        perform()
+        return id
+    }
+
+    /// Sends an ACK for a 2xx, or repeats a 2xx: no transaction.
+    package func sendDirect(_ octets: [UInt8], to hop: Hop) { sender.send(octets, to: hop) }
+
+    /// Answers a request. The final answer ends the interest of `user` in CANCEL.
+    package func respond(_ id: TransactionID, status: Int, _ response: [UInt8]) {
+        layer.respond(id, status: status, response, at: loop.now, into: &actions)
+        if status >= 200 { servers[id] = nil }
+        perform()
+    }
+
+    /// Where the responses of a server transaction go; nil when it is over.
+    package func responseHop(_ id: TransactionID) -> Hop? { layer.responseHop(id) }
+
+    /// Cancels an INVITE that has had a provisional response; false when there is nothing to cancel (any more, or yet).
+    package func cancel(_ invite: TransactionID, reason: String? = nil) -> Bool {
+        let id = layer.cancel(invite, at: loop.now, into: &actions, reason: reason)
+        perform()
+        return id != nil
+    }
+
+    // MARK: Dialogs
+
+    /// Requests with this Call-ID and this tag of ours go to `user` from now on.
+    package func add(_ user: any DialogUser, callID: [UInt8], tag: [UInt8]) {
+        dialogs[DialogKey(callID: callID, tag: tag)] = Weak(user: user)
+    }
+
+    package func removeDialog(callID: [UInt8], tag: [UInt8]) {
+        dialogs[DialogKey(callID: callID, tag: tag)] = nil
+    }
+
+    /// A CANCEL for this INVITE goes to `user`.
+    package func expectCancel(of invite: TransactionID, for user: any DialogUser) {
+        servers[invite] = Weak(user: user)
+    }
+
+    private func user(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> (any DialogUser)? {
+        dialogs[DialogKey(callID: Array(callID), tag: Array(tag))]?.user
+    }
+
+    // MARK: Actions
+
+    /// Carries out what the layer asked for, in order. Handlers may send more: that is appended and done in the same round.
+    private func perform() {
+        guard !isPerforming else { return }
+        isPerforming = true
+        var next = 0
+        while next < actions.count {
+            let action = actions[next]
+            next += 1
+            perform(action)
+        }
+        actions.removeAll(keepingCapacity: true)
+        isPerforming = false
+        setTimer()
+    }
+
+    private func perform(_ action: TransactionAction) {
+        switch action {
+        case .send(let octets, let hop): sender.send(octets, to: hop)
+        case .request(let message, let id, let hop): dispatch(message, id, hop)
+        case .acknowledgement(let message, _):
+            if let tag = (try? message.to())?.tag { user(callID: message.callID, tag: tag)?.acknowledged(message) }
+        case .cancel(let message, let id, let invite, let hop):
+            let user = invite.flatMap { servers[$0] }?.user
+            respond(id, status: user == nil ? 481 : 200, message.response(user == nil ? 481 : 200, tag: newToken()[...], source: hop.address))
+            user?.cancelled(message)
+        case .response(let message, let id, let hop): clients[id]?(.response(message, from: hop))
+        case .strayResponse(let message, let hop):
+            if let tag = (try? message.from())?.tag { user(callID: message.callID, tag: tag)?.receivedStray(message, from: hop) }
+        case .timedOut(let id): clients[id]?(.timedOut)
+        case .transportFailed(let id): clients[id]?(.transportFailed)
+        case .ended(let id):
+            clients[id] = nil
+            servers[id] = nil
+        }
+    }
+
+    /// A request with a To tag belongs to a dialog of ours or to none (481, RFC 3261 section 12.2.2).
+    private func dispatch(_ message: Message, _ id: TransactionID, _ hop: Hop) {
+        guard let tag = (try? message.to())?.tag else {
+            if let onRequest { return onRequest(message, id, hop) }
+            return respond(id, status: 503, message.response(503, tag: newToken()[...], source: hop.address))
+        }
+        if let user = user(callID: message.callID, tag: tag) { return user.received(message, id, from: hop) }
+        respond(id, status: 481, message.response(481, source: hop.address))
+    }
+
+    private func setTimer() {
+        let deadline = layer.nextDeadline()
+        if let timer, timer.isPending {
+            // An earlier wake-up than needed costs a turn; moving the timer for each message would cost more.
+            if timer.deadline <= deadline { return }
+            timer.cancel()
+        }
+        guard deadline != .never else { return }
+        timer = loop.schedule(at: deadline) { [weak self] in
+            guard let self else { return }
+            timer = nil
+            layer.fire(at: loop.now, into: &actions)
+            perform()
+        }
+    }
+
+    /// Ends the timers; transactions are dropped.
+    package func stop() {
+        timer?.cancel()
+        timer = nil
+        clients.removeAll()
+        onRequest = nil
+    }
+}

@@ -1,0 +1,154 @@
+// The sockets of SIP. They live on one loop; what they receive is parsed once and handed to the loop that its Call-ID belongs to.
+// It answers nothing but what cannot become a message (a broken stream), and knows nothing of transactions.
+
+package import Basics
+package import Reactor
+package import SIP
+
+/// Where SIP comes in and goes out. Belongs to its loop; other loops send through `SignalingSender`.
+package final class SignalingFront {
+    package let loop: EventLoop
+    private let listeners: [EngineSettings.Listener]
+    private let external: IPAddress?
+    private var sockets: [DatagramSocket] = []
+    private var streamListeners: [StreamListener] = []
+    private let streams: SIPStreams
+    private var counted = SignalingCounters()
+    /// Each whole message with its way and the local address that it came to, parsed and indexed but not yet checked.
+    package var onMessage: ((Message, Hop) -> Void)?
+    /// Sending to this peer failed, or its stream ended: transactions that wait for it learn it.
+    package var onFailure: ((Hop) -> Void)?
+    /// Everything that passes, for ladders and captures; nil costs nothing.
+    package var trace: ((TracedMessage) -> Void)?
+    /// Where this end is reached; complete once `start` was called.
+    package private(set) var addressing: LocalAddressing
+
+    package init(loop: EventLoop, listeners: [EngineSettings.Listener], external: IPAddress?) {
+        self.loop = loop
+        self.listeners = listeners
+        self.external = external
+        streams = SIPStreams(loop: loop)
+        addressing = LocalAddressing(listeners: [], external: external)
+    }
+
+    package var counters: SignalingCounters {
+        var sum = counted
+        sum.received += streams.counters.received
+        sum.malformed += streams.counters.malformed
+        sum.streamsOpened = streams.counters.streamsOpened
+        sum.streamsAccepted = streams.counters.streamsAccepted
+        sum.streamsRefused = streams.counters.streamsRefused
+        return sum
+    }
+
+    /// What is listened on, with the ports that the system chose.
+    package var boundListeners: [EngineSettings.Listener] { addressing.listeners }
+
+    /// Opens everything; on an error nothing is left open.
+    package func start() throws(SystemError) {
+        do throws(SystemError) {
+            var bound: [EngineSettings.Listener] = []
+            for listener in listeners { bound.append(.init(listener.transport, try open(listener))) }
+            addressing = LocalAddressing(listeners: bound, external: external)
+        } catch {
+            close()
+            throw error
+        }
+        streams.onMessage = { [weak self] octets, hop, local in self?.received(octets, from: hop, at: local) }
+        streams.onBroken = { [weak self] error, head, hop in self?.refuse(error, head, hop) }
+        streams.onEnd = { [weak self] hop, _ in self?.onFailure?(hop) }
+    }
+
+    package func close() {
+        for socket in sockets { socket.close() }
+        for listener in streamListeners { listener.close() }
+        sockets = []
+        streamListeners = []
+        streams.closeAll()
+    }
+
+    private func open(_ listener: EngineSettings.Listener) throws(SystemError) -> SocketAddress {
+        switch listener.transport {
+        case .udp:
+            var options = DatagramOptions()
+            options.receiveBuffer = 4 << 20
+            options.sendBuffer = 4 << 20
+            options.reportsErrors = true
+            options.sendQueueLimit = 8192
+            let socket = try loop.bindDatagram(to: listener.address, options: options)
+            let index = sockets.count
+            sockets.append(socket)
+            socket.onReceive = { [weak self] bytes, source in
+                self?.received(bytes, from: source, socket: index)
+            }
+            socket.onError = { [weak self] _, peer in
+                guard let self else { return }
+                counted.sendFailures += 1
+                if let peer { onFailure?(Hop(transport: .udp, address: peer, connection: UInt32(index + 1))) }
+            }
+            return socket.localAddress
+        case .tcp:
+            let opened = try loop.listen(on: listener.address) { [weak self] stream in
+                if let self { streams.accept(stream) } else { stream.abort() }
+            }
+            streamListeners.append(opened)
+            return opened.localAddress
+        }
+    }
+
+    // MARK: In
+
+    private func received(_ bytes: UnsafeRawBufferPointer, from source: SocketAddress, socket: Int) {
+        // Keep-alives of a few octets (RFC 5626 section 3.5, and what many phones send: NUL, CRLF) and STUN are no messages.
+        guard bytes.count > 8, bytes[0] > 0x20 || bytes[0] == 13 || bytes[0] == 10 else {
+            counted.garbage += 1
+            return
+        }
+        counted.received += 1
+        received(
+            [UInt8](bytes), from: Hop(transport: .udp, address: source, connection: UInt32(socket + 1)),
+            at: trace == nil ? source : sockets[socket].localAddress)
+    }
+
+    private func received(_ octets: [UInt8], from hop: Hop, at local: SocketAddress) {
+        trace?(TracedMessage(at: loop.now, direction: .received, local: local, remote: hop.address, bytes: octets))
+        do throws(ParseError) {
+            onMessage?(try Message(parsing: octets), hop)
+        } catch {
+            counted.garbage += 1
+        }
+    }
+
+    /// A stream that cannot be followed is answered once, when its last head was a request's.
+    private func refuse(_ error: ParseError, _ head: [UInt8], _ hop: Hop) {
+        guard let message = try? Message(parsing: head), message.isRequest, message.method != .ack else { return }
+        send(message.response(error.status, source: hop.address), to: hop)
+    }
+
+    // MARK: Out
+
+    package func send(_ octets: [UInt8], to hop: Hop) {
+        octets.withUnsafeBytes { send($0, to: hop) }
+    }
+
+    /// Sends one message; a failure is reported by `onFailure`, in a later turn.
+    package func send(_ bytes: UnsafeRawBufferPointer, to hop: Hop) {
+        counted.sent += 1
+        if let trace {
+            let local = localAddress(to: hop)
+            trace(TracedMessage(at: loop.now, direction: .sent, local: local, remote: hop.address, bytes: [UInt8](bytes)))
+        }
+        if hop.transport == .udp {
+            if let index = addressing.socket(for: hop) { return sockets[index].send(bytes, to: hop.address) }
+        } else if streams.send(bytes, to: hop) {
+            return
+        }
+        counted.sendFailures += 1
+        loop.schedule(at: loop.now) { [weak self] in self?.onFailure?(hop) }
+    }
+
+    package func localAddress(to hop: Hop) -> SocketAddress { addressing.address(to: hop, on: loop) }
+
+    /// What other loops need to send datagrams by themselves.
+    package var datagramHandles: [DatagramHandle] { sockets.map(\.handle) }
+}
