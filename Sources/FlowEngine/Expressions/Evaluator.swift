@@ -106,21 +106,19 @@ struct Evaluator {
     /// `&&` (`decides` false) and `||` (true): a side that decides hides the error of the other, whichever side it is.
     private mutating func logic(_ left: Node, _ right: Node, decides: Bool) throws(ExpressionError) -> Value {
         let what = decides ? "a side of \"||\"" : "a side of \"&&\""
-        let failure: ExpressionError
-        do {
-            if try truth(left, what) == decides { return .bool(decides) }
-            return .bool(try truth(right, what))
+        let first: Bool
+        do throws(ExpressionError) {
+            first = try truth(left, what)
         } catch {
-            failure = error
-        }
-        if failure.kind == .limit { throw failure }
-        // Either side may have failed. When it was the right one, evaluating it once more gives the same error.
-        do {
-            if try truth(right, what) == decides { return .bool(decides) }
-        } catch  where error.kind == .limit {
+            if error.kind == .limit { throw error }
+            do throws(ExpressionError) {
+                if try truth(right, what) == decides { return .bool(decides) }
+            } catch let second where second.kind == .limit {
+                throw second
+            } catch {}
             throw error
-        } catch {}
-        throw failure
+        }
+        return .bool(first == decides ? decides : try truth(right, what))
     }
 
     // MARK: Lists, maps, macros
