@@ -121,6 +121,7 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
     private func main() {
         threadIdentity.store(UInt(rw_thread_self()), ordering: .relaxed)
         rw_thread_name(name)
+        rw_thread_precise_timers()
         if let core { _ = rw_thread_pin(Int32(core)) }
         while !isOver { turn() }
         stopTimer?.cancel()
@@ -241,12 +242,14 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
         watcher.ready(event.events)
     }
 
+    /// A few rounds: tasks that hand over to each other need not pass through the kernel each time.
     private func runJobs() {
-        guard !jobs.isEmpty else { return }
-        swap(&jobs, &running)
-        metrics.jobs += UInt64(running.count)
-        for job in running { run(job) }
-        running.removeAll(keepingCapacity: true)
+        for _ in 0..<8 where !jobs.isEmpty {
+            swap(&jobs, &running)
+            metrics.jobs += UInt64(running.count)
+            for job in running { run(job) }
+            running.removeAll(keepingCapacity: true)
+        }
     }
 
     private func runTimers() {

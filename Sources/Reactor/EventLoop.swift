@@ -100,7 +100,8 @@ package class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// Runs `action` on the loop at `instant`; at once (in the next turn) when that is past. On the loop only.
     @discardableResult
     package final func schedule(at instant: Instant, _ action: @escaping () -> Void) -> LoopTimer {
-        timers.add(at: instant, action)
+        preconditionOnLoop()
+        return timers.add(at: instant, action)
     }
 
     /// Runs `action` on the loop after `delay`. On the loop only.

@@ -59,4 +59,168 @@ import Testing
             #expect(batches < 500)
         }
     }
+
+    @Test(arguments: LoopKind.allCases) func aSocketThatIsDrainedIsReadOnlyThen(_ kind: LoopKind) async throws {
+        try await kind.run { loop in
+            var options = DatagramOptions()
+            options.reading = .onDrain
+            let server = try loop.bindDatagram(to: loopback, options: options)
+            let client = try loop.bindDatagram(to: loopback)
+            defer {
+                server.close()
+                client.close()
+            }
+            var received = 0
+            let arrived = Waiter<Void>()
+            server.onReceive = { _, _ in
+                received += 1
+                if received == 101 { arrived.resume(returning: ()) }
+            }
+            for _ in 0..<100 { client.send("x", to: server.localAddress) }
+            client.flush()
+            try await loop.sleep(for: .milliseconds(5))
+            #expect(received == 0)
+            #expect(server.drain() == 100)
+            #expect(received == 100)
+            client.send("x", to: server.localAddress)
+            server.reading = .onArrival
+            try await arrived.wait()
+            server.reading = .onDrain
+            client.sendNow("x", to: server.localAddress)
+            try await loop.sleep(for: .milliseconds(5))
+            #expect(received == 101)
+            #expect(server.drain() == 1)
+        }
+    }
+
+    @Test(arguments: LoopKind.allCases) func aPeerThatIsNotThereIsReportedAndNothingEnds(_ kind: LoopKind) async throws {
+        try await kind.run { loop in
+            let gone = try loop.bindDatagram(to: loopback)
+            let address = gone.localAddress
+            gone.close()
+            var options = DatagramOptions()
+            options.reportsErrors = true
+            let reporting = try loop.bindDatagram(to: loopback, options: options)
+            let connected = try loop.bindDatagram(to: loopback)
+            try connected.connect(to: address)
+            defer {
+                reporting.close()
+                connected.close()
+            }
+            for socket in [reporting, connected] {
+                let reports = Mailbox<(SystemError, SocketAddress?)>(loop: loop)
+                socket.onError = { reports.send(($0, $1)) }
+                socket.sendNow("anybody?", to: address)
+                let report = try await reports.next(until: loop.now + .seconds(5))
+                #expect(report?.0.reason == "Connection refused")
+                if socket === reporting { #expect(report?.1 == address) }
+                #expect(socket.counters.unreachable >= 1)
+                #expect(socket.sendNow("still works", to: address))
+            }
+            let echo = Waiter<Void>()
+            reporting.onReceive = { _, _ in echo.resume(returning: ()) }
+            reporting.send("to myself", to: reporting.localAddress)
+            try await echo.wait()
+        }
+    }
+
+    @Test(arguments: LoopKind.allCases) func aTakenAddressIsRefusedInWords(_ kind: LoopKind) async throws {
+        try await kind.run { loop in
+            let socket = try loop.bindDatagram(to: loopback)
+            let error = #expect(throws: SystemError.self) { _ = try loop.bindDatagram(to: socket.localAddress) }
+            #expect(error?.description == "bind \(socket.localAddress): Address already in use")
+            socket.close()
+            try loop.bindDatagram(to: socket.localAddress).close()
+        }
+    }
+
+    @Test(arguments: LoopKind.allCases) func aSocketForBothFamiliesShowsPlainAddresses(_ kind: LoopKind) async throws {
+        try await kind.run { loop in
+            let both = try loop.bindDatagram(to: SocketAddress(ip: .any6, port: 0))
+            let four = try loop.bindDatagram(to: loopback)
+            let six = try loop.bindDatagram(to: SocketAddress(ip: .v6(0, 1), port: 0))
+            defer { for socket in [both, four, six] { socket.close() } }
+            both.onReceive = { [unowned both] bytes, peer in both.send(bytes, to: peer) }
+            for (client, ip) in [(four, IPAddress.loopback4), (six, IPAddress.v6(0, 1))] {
+                let answers = Mailbox<SocketAddress>(loop: loop)
+                client.onReceive = { answers.send($1) }
+                let server = SocketAddress(ip: ip, port: both.localAddress.port)
+                client.send("x", to: server)
+                #expect(try await answers.next(until: loop.now + .seconds(5)) == server)
+            }
+            #expect(loop.localAddress(toReach: .loopback4) == .loopback4)
+            #expect(loop.localAddress(toReach: .v6(0, 1)) == .v6(0, 1))
+        }
+    }
+
+    @Test(arguments: LoopKind.allCases) func whatIsTooBigIsDroppedAndCounted(_ kind: LoopKind) async throws {
+        try await kind.run { loop in
+            let socket = try loop.bindDatagram(to: loopback)
+            defer { socket.close() }
+            var errors = 0
+            socket.onError = { error, _ in errors += error.reason == "Message too long" ? 1 : 0 }
+            let big = [UInt8](repeating: 0, count: 65_508)
+            big.withUnsafeBytes {
+                #expect(!socket.sendNow($0, to: socket.localAddress))
+                socket.send($0, to: socket.localAddress)
+                socket.send(UnsafeRawBufferPointer(rebasing: $0[..<65_507]), to: socket.localAddress)
+            }
+            let received = Waiter<Int>()
+            socket.onReceive = { bytes, _ in received.resume(returning: bytes.count) }
+            #expect(try await received.wait() == 65_507)
+            #expect(errors == 2 && socket.counters.droppedRefused == 2 && socket.counters.sent == 1)
+        }
+    }
+
+    @Test(arguments: LoopKind.allCases) func closingInsideAReadIsTheEndOfIt(_ kind: LoopKind) async throws {
+        try await kind.run { loop in
+            let server = try loop.bindDatagram(to: loopback)
+            let client = try loop.bindDatagram(to: loopback)
+            var received = 0
+            server.onReceive = { [unowned server] _, _ in
+                received += 1
+                server.close()
+            }
+            for _ in 0..<10 { client.send("x", to: server.localAddress) }
+            client.flush()
+            try await loop.sleep(for: .milliseconds(5))
+            #expect(received == 1 && server.isClosed)
+            client.close()
+        }
+    }
+
+    @Test func anotherLoopSendsThroughASocketUntilItIsClosed() async throws {
+        let owner = try EpollLoop(name: "owner")
+        let other = try EpollLoop(name: "other")
+        try owner.start()
+        try other.start()
+        let count = 100
+        let received: Int = await withCheckedContinuation { continuation in
+            owner.execute {
+                let receiver = bound(on: owner)
+                let socket = bound(on: owner)
+                let handle = socket.handle
+                let target = receiver.localAddress
+                var received = 0
+                receiver.onReceive = { _, peer in
+                    received += peer == handle.localAddress ? 1 : 0
+                    guard received == count else { return }
+                    socket.close()
+                    receiver.close()
+                    other.execute {
+                        let sender = handle.sender(on: other)
+                        Array("late".utf8).withUnsafeBytes { #expect(!sender.sendNow($0, to: target)) }
+                        continuation.resume(returning: count)
+                    }
+                }
+                other.execute {
+                    let sender = handle.sender(on: other)
+                    Array("hello".utf8).withUnsafeBytes { for _ in 0..<count { sender.send($0, to: target) } }
+                }
+            }
+        }
+        #expect(received == count)
+        #expect(other.stop() == EpollLoop.Leftovers())
+        #expect(owner.stop() == EpollLoop.Leftovers())
+    }
 }

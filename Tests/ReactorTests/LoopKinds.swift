@@ -54,3 +54,9 @@ extension DatagramSocket {
 }
 
 func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }
+
+/// A socket on the loopback address, where a throw has no way out.
+func bound(on loop: EventLoop) -> DatagramSocket {
+    guard let socket = try? loop.bindDatagram(to: loopback) else { preconditionFailure("the loopback address takes a socket") }
+    return socket
+}

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -84,6 +86,8 @@ void rw_thread_name(const char *name) {
     pthread_setname_np(pthread_self(), bounded);
 }
 
+void rw_thread_precise_timers(void) { prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0); }
+
 int rw_thread_pin(int core) {
     cpu_set_t cores;
     CPU_ZERO(&cores);
@@ -118,6 +122,8 @@ int rw_signal_ignore(int number) {
     sigemptyset(&action.sa_mask);
     return sigaction(number, &action, NULL);
 }
+
+int rw_pipe(int ends[2]) { return pipe2(ends, O_NONBLOCK | O_CLOEXEC); }
 
 int rw_descriptor_limit(unsigned long *current, unsigned long *maximum) {
     struct rlimit limit;
