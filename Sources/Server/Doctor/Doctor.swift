@@ -50,6 +50,7 @@ package enum Doctor {
     package static func examine(_ configuration: Configuration, prompts: [Diagnostic]) -> [DoctorFinding] {
         ListenerExamination.findings(configuration)
             + MachineExamination.descriptors(for: configuration)
+            + MachineExamination.receiveBuffer()
             + MachineExamination.libraries()
             + MachineExamination.clock()
             + CodecExamination.findings()

@@ -31,11 +31,11 @@ enum MachineExamination {
                 calls < 10 ? .problem : .warning, "descriptors",
                 "\(available) may be open, enough for \(calls) calls; limits.calls is \(configuration.limits.calls)",
                 mend: "LimitNOFILE=\(needed) in the systemd unit, `ulimit -Hn \(needed)` as root, or lower limits.calls")
-        ] + receiveBuffer()
+        ]
     }
 
-    private static func receiveBuffer() -> [DoctorFinding] {
-        guard let text = try? String(contentsOfFile: "/proc/sys/net/core/rmem_max", encoding: .utf8),
+    static func receiveBuffer() -> [DoctorFinding] {
+        guard let text = ConfigurationSources.process.readFile("/proc/sys/net/core/rmem_max"),
             let bytes = Int(text.filter(\.isNumber)), bytes < 1 << 20
         else { return [] }
         return [
@@ -48,7 +48,7 @@ enum MachineExamination {
 
     /// The libraries that this process runs with: those that the program was linked with are loaded, or it would not have started.
     static func libraries() -> [DoctorFinding] {
-        guard let maps = try? String(contentsOfFile: "/proc/self/maps", encoding: .utf8) else {
+        guard let maps = ConfigurationSources.process.readFile("/proc/self/maps") else {
             return [DoctorFinding(.warning, "libraries", "the list of loaded libraries could not be read")]
         }
         let wanted = [
@@ -108,7 +108,7 @@ enum MachineExamination {
             existing = String(existing[..<slash])
         }
         if !FileManager.default.fileExists(atPath: existing) { existing = "/" }
-        guard access(existing, W_OK | X_OK) == 0 else {
+        guard canWrite(to: existing) else {
             return [
                 DoctorFinding(
                     .problem, "recordings", "this user may not write to \(folder)",
@@ -125,5 +125,15 @@ enum MachineExamination {
                 hours < 10 ? .warning : .well, "recordings", "\(folder) can be written; room for \(hours) hours",
                 mend: hours < 10 ? "make room there" : nil)
         ]
+    }
+
+    /// Tried and not asked: rights, read-only disks and folders of the kernel all count.
+    private static func canWrite(to folder: String) -> Bool {
+        var path = Array("\(folder)/.ringwright-XXXXXX".utf8CString)
+        let descriptor = mkstemp(&path)
+        guard descriptor >= 0 else { return false }
+        close(descriptor)
+        unlink(path)
+        return true
     }
 }
