@@ -1,1 +1,27 @@
-print("ringwright")
+// The program: finds the subcommand, prints what it has to say, and ends with its status.
+
+import Foundation
+import Server
+
+let status: ExitStatus
+do throws(CommandFailure) {
+    switch try CommandList.choose(Array(CommandLine.arguments.dropFirst())) {
+    case .help(let text):
+        Terminal.print(text)
+        status = .passed
+    case .run(let arguments):
+        status = try run(arguments)
+    }
+} catch {
+    Terminal.complain(error.description)
+    status = error.status
+}
+exit(status.rawValue)
+
+func run(_ arguments: CommandArguments) throws(CommandFailure) -> ExitStatus {
+    switch arguments.command {
+    case "check": return runCheck(arguments)
+    case "doctor": return try runDoctor(arguments)
+    default: throw CommandFailure(.wrong, "the command \(arguments.command) is not built yet")
+    }
+}

@@ -1,0 +1,34 @@
+// Where a command's words go: results to standard output, all else to standard error, progress to a terminal only.
+
+import Foundation
+import Server
+
+enum Terminal {
+    /// Whether somebody watches.
+    static let isWatched = isatty(STDERR_FILENO) == 1
+
+    /// A result, as it is. A reader who went away (`| head`) ends the output and not with a trap.
+    static func print(_ text: String) {
+        try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+    }
+
+    /// A line for somebody who watches.
+    static func progress(_ line: String) {
+        if isWatched { note(line) }
+    }
+
+    /// A line besides the results.
+    static func note(_ line: String) {
+        try? FileHandle.standardError.write(contentsOf: Data((line + "\n").utf8))
+    }
+
+    /// Why the command did not do its work.
+    static func complain(_ message: String) { note("ringwright: \(message)") }
+
+    /// Prints what a command has to say.
+    static func show(_ outcome: CommandOutcome) -> ExitStatus {
+        print(outcome.output)
+        if !outcome.note.isEmpty { note(outcome.note) }
+        return outcome.status
+    }
+}
