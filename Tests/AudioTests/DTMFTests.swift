@@ -84,7 +84,8 @@ struct Press {
 
     @Test func frequencyLimits() {
         for key in Self.group {
-            // One of the receiver's blocks resolves 78 Hz: below 697 Hz it has no neighbour to tell from, so its limit there is wider than the 3.5% of Q.24.
+            // A block of the receiver resolves 78 Hz, and below 697 Hz there is no neighbour to tell a tone from:
+            // there it takes what Q.24 would refuse from 3.5% on.
             let beyond = key == "1" ? 6 : 3.6
             for (low, high) in [(1.4, 1.4), (1.4, -1.4), (-1.4, 1.4), (-1.4, -1.4)] {
                 expect(
