@@ -2,7 +2,7 @@
 
 extension Expression {
     /// The expression in its normal form.
-    package var printed: String { Printer.print(root) }
+    package var printed: String { Printer.write(root) }
 }
 
 enum Printer {
@@ -13,7 +13,7 @@ enum Printer {
     private static let unary = 6
     private static let member = 7
 
-    static func print(_ node: Node) -> String { print(node, atLeast: choice) }
+    static func write(_ node: Node) -> String { write(node, atLeast: choice) }
 
     private static func precedence(_ kind: Node.Kind) -> Int {
         switch kind {
@@ -28,7 +28,7 @@ enum Printer {
         }
     }
 
-    private static func print(_ node: Node, atLeast needed: Int) -> String {
+    private static func write(_ node: Node, atLeast needed: Int) -> String {
         let text = form(node.kind)
         return precedence(node.kind) < needed ? "(\(text))" : text
     }
@@ -38,31 +38,31 @@ enum Printer {
         case .literal(let value): literal(value)
         case .name(let name): name
         case .select(let target, let field, let optional):
-            print(target, atLeast: member) + (optional ? ".?" : ".") + fieldName(field)
-        case .presence(let target, let field): "has(\(print(target, atLeast: member)).\(fieldName(field)))"
+            write(target, atLeast: member) + (optional ? ".?" : ".") + fieldName(field)
+        case .presence(let target, let field): "has(\(write(target, atLeast: member)).\(fieldName(field)))"
         case .index(let target, let key, let optional):
-            print(target, atLeast: member) + (optional ? "[?" : "[") + print(key) + "]"
+            write(target, atLeast: member) + (optional ? "[?" : "[") + write(key) + "]"
         case .call(let call):
-            (call.target.map { print($0, atLeast: member) + "." } ?? "") + call.name + "("
-                + call.arguments.map(print).joined(separator: ", ") + ")"
-        case .not(let operand): "!" + (isNot(operand) ? form(operand.kind) : print(operand, atLeast: member))
+            (call.target.map { write($0, atLeast: member) + "." } ?? "") + call.name + "("
+                + call.arguments.map(write).joined(separator: ", ") + ")"
+        case .not(let operand): "!" + (isNot(operand) ? form(operand.kind) : write(operand, atLeast: member))
         case .negate(let operand): "-" + negated(operand)
         case .binary(let operation, let left, let right):
-            print(left, atLeast: operation.precedence) + " \(operation.rawValue) "
-                + print(right, atLeast: operation.precedence + 1)
-        case .both(let left, let right): print(left, atLeast: both) + " && " + print(right, atLeast: both + 1)
-        case .either(let left, let right): print(left, atLeast: either) + " || " + print(right, atLeast: either + 1)
+            write(left, atLeast: operation.precedence) + " \(operation.rawValue) "
+                + write(right, atLeast: operation.precedence + 1)
+        case .both(let left, let right): write(left, atLeast: both) + " && " + write(right, atLeast: both + 1)
+        case .either(let left, let right): write(left, atLeast: either) + " || " + write(right, atLeast: either + 1)
         case .choice(let condition, let yes, let no):
-            print(condition, atLeast: either) + " ? " + print(yes, atLeast: either) + " : " + print(no)
+            write(condition, atLeast: either) + " ? " + write(yes, atLeast: either) + " : " + write(no)
         case .list(let items):
-            "[" + items.map { ($0.optional ? "?" : "") + print($0.value) }.joined(separator: ", ") + "]"
+            "[" + items.map { ($0.optional ? "?" : "") + write($0.value) }.joined(separator: ", ") + "]"
         case .map(let items):
-            "{" + items.map { ($0.optional ? "?" : "") + print($0.key) + ": " + print($0.value) }.joined(separator: ", ") + "}"
+            "{" + items.map { ($0.optional ? "?" : "") + write($0.key) + ": " + write($0.value) }.joined(separator: ", ") + "}"
         case .comprehension(let macro):
-            print(macro.range, atLeast: member) + ".\(macro.macro.rawValue)(\(macro.variable), "
-                + (macro.filter.map { print($0) + ", " } ?? "") + print(macro.body) + ")"
+            write(macro.range, atLeast: member) + ".\(macro.macro.rawValue)(\(macro.variable), "
+                + (macro.filter.map { write($0) + ", " } ?? "") + write(macro.body) + ")"
         case .optionalMap(let target, let variable, let body, let flat):
-            print(target, atLeast: member) + (flat ? ".optFlatMap(" : ".optMap(") + "\(variable), \(print(body)))"
+            write(target, atLeast: member) + (flat ? ".optFlatMap(" : ".optMap(") + "\(variable), \(write(body)))"
         }
     }
 
@@ -73,7 +73,7 @@ enum Printer {
     /// `-` before a number would become part of it, so what begins with one stands in parentheses.
     private static func negated(_ node: Node) -> String {
         if case .negate = node.kind { return form(node.kind) }
-        let text = print(node, atLeast: member)
+        let text = write(node, atLeast: member)
         return text.utf8.first.map { (0x30...0x39).contains($0) } == true ? "(\(text))" : text
     }
 
