@@ -1,0 +1,40 @@
+// What one media session is told when it is made.
+
+package import Basics
+
+/// The settings of one session.
+package struct MediaSettings {
+    /// What is sent while nothing plays.
+    package enum IdlePolicy: Equatable, Sendable {
+        /// Frames of silence: the stream never pauses, so NAT bindings stay and the far side's RTP timeout does not strike.
+        case silence
+        /// Nothing; the next packet of audio has the marker set.
+        case nothing
+    }
+
+    /// Where the keys go that the far side presses; the call owns it.
+    package var digits: DigitInbox
+    /// The address in our descriptions.
+    package var localIP: IPAddress
+    /// Best first, in lower case: `pcmu`, `pcma`. Others are left out.
+    package var codecs: [String]
+    /// Nothing received for so long while media is expected: `onTimeout`. Zero: never.
+    package var rtpTimeout: Duration
+    /// What the RTCP name begins with.
+    package var product: String
+    /// Milliseconds a packet, in our offers: a multiple of 10 from 10 to 60.
+    package var packetTime = 20
+    package var telephoneEvents = true
+    package var idle = IdlePolicy.silence
+
+    package init(
+        digits: DigitInbox, localIP: IPAddress, codecs: [String] = ["pcmu", "pcma"], rtpTimeout: Duration = .seconds(60),
+        product: String = "Ringwright"
+    ) {
+        self.digits = digits
+        self.localIP = localIP
+        self.codecs = codecs
+        self.rtpTimeout = rtpTimeout
+        self.product = product
+    }
+}
