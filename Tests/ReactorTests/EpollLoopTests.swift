@@ -106,8 +106,17 @@ import Testing
         #expect(read == limit)
     }
 
-    @Test func latenessFallsIntoItsBucket() {
-        let histogram = LatenessHistogram()
-        #expect(histogram.quantile(0.99) == 0 && histogram.buckets.allSatisfy { $0 == 0 })
+    @Test func everyTimersLatenessIsCounted() async throws {
+        try await LoopKind.epoll.run { loop in
+            guard let loop = loop as? EpollLoop else { return }
+            for number in 1...50 { loop.schedule(after: .microseconds(number * 20)) {} }
+            try await loop.sleep(for: .milliseconds(2))
+            let metrics = loop.metrics
+            #expect(metrics.timers == 51)
+            #expect(metrics.lateness.buckets.reduce(0, +) == 51)
+            #expect(metrics.lateness.maximum > 0)
+            #expect(metrics.lateness.quantile(0.5) <= metrics.lateness.quantile(0.99))
+            #expect(metrics.lateness.quantile(1) <= metrics.lateness.maximum)
+        }
     }
 }
