@@ -1,5 +1,12 @@
 // Our own messages, one for each kind of oddity; they are always there, also where the corpora are not.
 
+import SIP
+
+/// The message in octets that a test has written itself.
+func vector(_ octets: [UInt8]) -> Message {
+    do { return try Message(parsing: octets) } catch { preconditionFailure("\(error)") }
+}
+
 /// A message made of rows, each ended by CRLF; a `body` gets no line end added.
 func octets(_ rows: String..., body: String = "") -> [UInt8] {
     Array((rows.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)

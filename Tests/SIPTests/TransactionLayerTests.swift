@@ -14,15 +14,15 @@ struct TransactionLayerTests {
         _ method: String, branch: String, callID: String = "c1", cSeq: Int = 1, toTag: String? = nil, extra: String = ""
     ) -> Message {
         let to = toTag.map { "<sip:x@h>;tag=\($0)" } ?? "<sip:x@h>"
-        return try! Message(
-            parsing: octets(
+        return vector(
+            octets(
                 "\(method) sip:x@h SIP/2.0", "Via: SIP/2.0/UDP 192.0.2.7:5062;rport;branch=\(branch)", "From: <sip:a@h>;tag=f",
                 "To: \(to)",
                 "Call-ID: \(callID)", "CSeq: \(cSeq) \(method)\(extra)"))
     }
 
     private func response(_ status: Int, to sent: [UInt8], tag: String = "t") -> Message {
-        try! Message(parsing: try! Message(parsing: sent).response(status, tag: Array(tag.utf8)[...]))
+        vector(vector(sent).response(status, tag: Array(tag.utf8)[...]))
     }
 
     private var sent: [[UInt8]] {

@@ -1,0 +1,128 @@
+// The caller's side of an INVITE (RFC 3261 sections 13.2, 8.1.3, 9.1): early dialogs by forking, the 2xx that wins and those that
+// come too late, ACKs and their repetition, CANCEL that waits for a provisional response and may lose against the 2xx.
+
+extension InviteSession {
+    /// A session that places `invite`, built by `MessageWriter.request` (with a From tag). Send the octets in a client transaction,
+    /// then give what comes of it to `received(response:)`, `timedOut` and `transportFailed`.
+    package init(placing invite: Message, end: LocalEnd, timers: TransactionTimers = TransactionTimers(), seed: UInt64) {
+        self.init(
+            state: .calling, isCaller: true, end: end, invite: invite, localTag: Array((try? invite.from().tag) ?? []),
+            timers: timers, seed: seed)
+    }
+
+    /// Places the INVITE again in place of the one that was refused: with credentials (401, 407) or another target (3xx). It must
+    /// have the same Call-ID and From tag and a higher CSeq.
+    package mutating func place(again invite: Message) {
+        self.invite = invite
+        state = .calling
+        hasProvisional = false
+        earlyDialogs = []
+    }
+
+    /// A response of the INVITE's transaction, or a 2xx to an INVITE that has none any more.
+    package mutating func received(response: Message, into actions: inout [SessionAction]) {
+        if response.cSeqMethod != .invite || response.cSeq != invite.cSeq || dialog?.state == .confirmed {
+            return receivedInDialog(response, into: &actions)
+        }
+        switch response.status {
+        case ..<200: provisional(response, into: &actions)
+        case ..<300: accepted(response, into: &actions)
+        default: refused(response.status, response, into: &actions)
+        }
+    }
+
+    private mutating func provisional(_ response: Message, into actions: inout [SessionAction]) {
+        guard state == .calling || state == .early || state == .ending else { return }
+        hasProvisional = true
+        if wantsCancel, !isCancelSent {
+            isCancelSent = true
+            actions.append(.cancelInvite)
+        }
+        guard response.status > 100, state != .ending else { return }
+        state = .early
+        let tag = Array((try? response.to().tag) ?? [])
+        if !tag.isEmpty, !earlyDialogs.contains(where: { $0.remoteTag == tag }), earlyDialogs.count < 32,
+            let early = try? Dialog(placing: invite, response: response)
+        {
+            earlyDialogs.append(early)
+        }
+        actions.append(.progress(response, remoteTag: tag))
+    }
+
+    private mutating func accepted(_ response: Message, into actions: inout [SessionAction]) {
+        guard let won = try? Dialog(placing: invite, response: response) else { return }
+        let isOver = wantsCancel || state == .ended
+        hasProvisional = true
+        if isOver {
+            // The 2xx and the CANCEL crossed: acknowledge and hang up (section 15).
+            if let known = acknowledgements.last(where: { $0.cSeq == response.cSeq && $0.remoteTag == won.remoteTag }) {
+                actions.append(.sendACK(known.request))
+            } else {
+                acknowledgeAndLeave(won, into: &actions)
+            }
+            finish(.cancelled, into: &actions)
+            return
+        }
+        dialog = won
+        dialog!.state = .confirmed
+        earlyDialogs = []
+        state = .confirmed
+        unansweredCSeq = response.cSeq
+        actions.append(.answered(response))
+    }
+
+    /// A 2xx of a branch that is not wanted: ACK, then BYE.
+    private mutating func acknowledgeAndLeave(_ other: Dialog, into actions: inout [SessionAction]) {
+        var other = other
+        let ack = other.acknowledgement(cSeq: invite.cSeq, end: end, branch: tokens.branch())
+        remember(ack, invite.cSeq, other.remoteTag)
+        actions.append(.sendACK(ack))
+        actions.append(.send(other.request(.bye, end: end, branch: tokens.branch())))
+    }
+
+    private mutating func refused(_ status: Int, _ response: Message?, into actions: inout [SessionAction]) {
+        guard state == .calling || state == .early || state == .ending else { return }
+        let wasCancelled = wantsCancel
+        actions.append(.failed(status: status, response))
+        // `failed` is final unless the caller places again; a cancelled one also says that it ended.
+        if wasCancelled { finish(.cancelled, into: &actions) } else { state = .ended }
+    }
+
+    /// The INVITE's transaction had no final response.
+    package mutating func inviteTimedOut(into actions: inout [SessionAction]) { refused(408, nil, into: &actions) }
+
+    /// The INVITE could not be sent.
+    package mutating func inviteTransportFailed(into actions: inout [SessionAction]) { refused(503, nil, into: &actions) }
+
+    /// Acknowledges the 2xx to our latest INVITE or re-INVITE.
+    /// - Parameters:
+    ///   - headers: whole rows: the credentials of the INVITE, when it had some.
+    ///   - body: the answer, when the 2xx had the offer.
+    package mutating func acknowledge(
+        headers: [UInt8] = [], body: [UInt8] = [], type: String = "", into actions: inout [SessionAction]
+    ) {
+        guard let dialog, let cSeq = unansweredCSeq else { return }
+        unansweredCSeq = nil
+        let ack = dialog.acknowledgement(
+            cSeq: cSeq, end: end, branch: tokens.branch(), headers: headers, body: body, type: type)
+        remember(ack, cSeq, dialog.remoteTag)
+        actions.append(.sendACK(ack))
+    }
+
+    private mutating func remember(_ ack: OutgoingRequest, _ cSeq: UInt32, _ remoteTag: [UInt8]) {
+        if acknowledgements.count >= 8 { acknowledgements.removeFirst() }
+        acknowledgements.append((cSeq, remoteTag, ack))
+    }
+
+    /// A further 2xx to INVITE: the same again gets its ACK again, one of another branch is acknowledged and left.
+    mutating func repeatedAccept(_ response: Message, into actions: inout [SessionAction]) {
+        let tag = Array((try? response.to().tag) ?? [])
+        if let known = acknowledgements.last(where: { $0.cSeq == response.cSeq && $0.remoteTag == tag }) {
+            actions.append(.sendACK(known.request))
+        } else if let dialog, tag != dialog.remoteTag, response.cSeq == invite.cSeq,
+            let other = try? Dialog(placing: invite, response: response)
+        {
+            acknowledgeAndLeave(other, into: &actions)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// What every message of ours says about this end: Via's sent-by, Contact, and the headers that are the same in all of them.
+
+package import Basics
+
+/// This end of a call, as octets that are ready to be written.
+package struct LocalEnd: Sendable {
+    package var transport: Transport
+    /// Host and port for Via: `192.0.2.1:5060`.
+    package var sentBy: [UInt8]
+    /// The value of Contact: `<sip:bot@192.0.2.1:5060>`.
+    package var contact: [UInt8]
+    /// Whole header rows, each ended by CRLF, for requests and for answers that make or change a dialog:
+    /// Allow, Supported, User-Agent.
+    package var headers: [UInt8]
+
+    /// - Parameter user: the user part of Contact, escaped; empty for none.
+    package init(transport: Transport, address: SocketAddress, user: String = "", headers: [UInt8] = []) {
+        self.transport = transport
+        var writer = MessageWriter(capacity: 48)
+        writer.append(address)
+        sentBy = writer.octets
+        writer = MessageWriter(capacity: 64)
+        writer.append("<sip:")
+        if !user.isEmpty {
+            writer.append(safe: user)
+            writer.append("@")
+        }
+        writer.append(sentBy)
+        switch transport {
+        case .tcp: writer.append(";transport=tcp")
+        case .tls: writer.append(";transport=tls")
+        case .ws, .wss: writer.append(";transport=ws")
+        case .udp, .other: break
+        }
+        writer.append(">")
+        contact = writer.octets
+        self.headers = headers
+    }
+}
+
+/// A request that is ready for a client transaction.
+package struct OutgoingRequest: Sendable {
+    package var octets: [UInt8]
+    package var method: Method
+    package var branch: [UInt8]
+    /// The URI whose host is to be found and sent to: the first route or the target.
+    package var nextHop: [UInt8]
+}
+
+/// Random branches and tags.
+package struct TokenSource: Sendable {
+    private var random: SeededRandom
+
+    package init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+    /// 16 hexadecimal digits.
+    package mutating func token() -> [UInt8] { hexadecimal(random.next()) }
+    /// A branch with the cookie.
+    package mutating func branch() -> [UInt8] { [122, 57, 104, 71, 52, 98, 75] + token() }
+    /// A number in the range.
+    package mutating func number(in range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
+}
+
+/// 16 hexadecimal digits of a number.
+func hexadecimal(_ value: UInt64) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+        for index in 0..<16 {
+            let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - index * 4)) & 15
+            buffer[index] = digit < 10 ? 48 + digit : 87 + digit
+        }
+        count = 16
+    }
+}
+
+extension MessageWriter {
+    /// Starts a request outside a dialog (RFC 3261 section 8.1.1): start line, Via, Max-Forwards, Route, From, To, Call-ID, CSeq,
+    /// Contact and the end's own headers. More headers and `finish` follow.
+    /// - Parameters:
+    ///   - from: the value of From with its tag; `to`: the value of To without one.
+    ///   - routes: values of preloaded Route rows.
+    package mutating func request(
+        _ method: Method, uri: [UInt8], end: LocalEnd, branch: [UInt8], routes: [[UInt8]] = [], from: [UInt8], to: [UInt8],
+        callID: [UInt8], cSeq: UInt32
+    ) {
+        startLine(method, uri[...], end, branch)
+        for route in routes { header("Route", octets: route[...]) }
+        header("From", octets: from[...])
+        header("To", octets: to[...])
+        header("Call-ID", octets: callID[...])
+        cSeqRow(cSeq, method)
+        if method != .register { header("Contact", octets: end.contact[...]) }
+        append(end.headers)
+    }
+
+    mutating func startLine(_ method: Method, _ uri: ArraySlice<UInt8>, _ end: LocalEnd, _ branch: [UInt8]) {
+        append(method.name)
+        append(" ")
+        append(uri)
+        append(" SIP/2.0\r\nVia: SIP/2.0/")
+        append(end.transport.name)
+        append(" ")
+        append(end.sentBy)
+        append(";branch=")
+        append(branch)
+        append(";rport\r\nMax-Forwards: 70\r\n")
+    }
+
+    mutating func cSeqRow(_ number: UInt32, _ method: Method) {
+        append("CSeq: ")
+        append(Int(number))
+        append(" ")
+        append(method.name)
+        endLine()
+    }
+}

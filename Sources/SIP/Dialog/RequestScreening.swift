@@ -1,0 +1,71 @@
+// What a UA refuses before it acts on a request outside or inside a dialog (RFC 3261 sections 8.2.1 to 8.2.3, 21.4):
+// methods it does not do (405), extensions it does not know (420), bodies it cannot read (415), answers it may not give (406).
+
+/// What this end does.
+package struct RequestScreening: Sendable {
+    package var methods: Set<Method>
+    /// Option tags, in lower case.
+    package var extensions: Set<String>
+    /// Content types of bodies, in lower case.
+    package var bodyTypes: Set<String>
+
+    package init(
+        methods: Set<Method> = [.invite, .ack, .bye, .cancel, .options, .info], extensions: Set<String> = [],
+        bodyTypes: Set<String> = ["application/sdp"]
+    ) {
+        self.methods = methods
+        self.extensions = extensions
+        self.bodyTypes = bodyTypes
+    }
+
+    /// A refusal: its status, and header rows that go with it.
+    package struct Refusal: Sendable {
+        package var status: Int
+        /// Whole rows, each ended by CRLF.
+        package var headers: [UInt8]
+    }
+
+    /// The value of Allow.
+    package var allow: String { Method.allCases.filter(methods.contains).map { "\($0.name)" }.joined(separator: ", ") }
+
+    /// Why a request is refused; nil when nothing speaks against it. Proxy-Require is not for a UA. ACK and CANCEL are never
+    /// refused for extensions (section 8.2.2.3).
+    package func refusal(of request: Message) -> Refusal? {
+        guard let method = request.method else { return nil }
+        guard methods.contains(method) else {
+            return Refusal(status: method == .other ? 501 : 405, headers: row("Allow", allow))
+        }
+        guard method != .ack, method != .cancel else { return nil }
+        let unknown = request.tokens(.require).filter { !extensions.contains($0.lowercased()) }
+        guard unknown.isEmpty else {
+            return Refusal(status: 420, headers: row("Unsupported", unknown.joined(separator: ", ")))
+        }
+        guard method == .invite || method == .update || method == .prack else { return nil }
+        if !request.bodyRange.isEmpty, !isReadable(request) {
+            return Refusal(status: 415, headers: row("Accept", bodyTypes.sorted().joined(separator: ", ")))
+        }
+        if method == .invite, request.has(.accept), !request.values(.accept).contains(where: { accepts(request[$0]) }) {
+            return Refusal(status: 406, headers: [])
+        }
+        return nil
+    }
+
+    /// A body may be skipped when Content-Disposition says that handling is optional (section 20.11).
+    private func isReadable(_ request: Message) -> Bool {
+        if let encoding = request.header(.contentEncoding), encoding.lowercased() != "identity" { return false }
+        if let type = request.contentType, bodyTypes.contains(type) { return true }
+        return request.parameters(.contentDisposition)?["handling"].map { text($0).lowercased() } == "optional"
+    }
+
+    private func accepts(_ range: ArraySlice<UInt8>) -> Bool {
+        let type = text(range.prefix { $0 != Octet.semicolon }.filter { !Octet.isBlank($0) }).lowercased()
+        return type == "*/*" || bodyTypes.contains(type) || (type == "application/*" && bodyTypes.contains("application/sdp"))
+            || type == "multipart/mixed"
+    }
+
+    private func row(_ name: StaticString, _ value: String) -> [UInt8] {
+        var writer = MessageWriter(capacity: 64)
+        writer.header(name, text: value)
+        return writer.octets
+    }
+}
