@@ -50,7 +50,7 @@ let package = Package(
         + module("SDP", ["Basics"])
         + module("RTP", ["Basics"])
         + module("Audio", ["Basics", "COpenSSL", "CSndFile", "CSpeexDSP", "CSpanDSP"])
-        + module("Web", ["Basics", "Reactor", "CWebSockets", "CCurl"])
+        + module("Web", ["Basics", "Reactor", "CLinux", "CWebSockets", "CCurl"])
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
         + module(

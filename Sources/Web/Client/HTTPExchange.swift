@@ -1,0 +1,102 @@
+// What an HTTP client asks and gets, as values.
+
+/// A request of the HTTP client.
+package struct HTTPCall: Sendable {
+    /// A token (`GET`, `POST`, …), sent as it is.
+    package var method: String
+    /// `http` or `https`.
+    package var url: String
+    package var headers: HTTPFields
+    /// Nil: none. An empty one is sent as a body of length 0.
+    package var body: [UInt8]?
+    /// From the start to the connection, look-up and TLS included.
+    package var connectTimeout: Duration = .seconds(5)
+    /// From the start to the last byte; waiting in the client's queue is part of it.
+    package var timeout: Duration = .seconds(30)
+    /// Bytes of the response's body; beyond it the call fails with `tooLarge`.
+    package var maximumBytes = 8 << 20
+    /// Redirects followed; 0 gives the redirect itself as response. Never to another scheme than http and https; credentials in
+    /// `headers` (Authorization, Cookie) are not sent to another host.
+    package var redirects = 0
+    package var trust = TLSTrust.system
+
+    package init(_ method: String = "GET", _ url: String, headers: HTTPFields = [:], body: [UInt8]? = nil) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// A response that came whole.
+package struct HTTPReply: Sendable, Hashable {
+    package var status: Int
+    /// Of the last response when redirects were followed.
+    package var headers: HTTPFields
+    package var body: [UInt8]
+    package var timing: HTTPTiming
+}
+
+/// Where the time went, each counted from the start of the transfer.
+package struct HTTPTiming: Sendable, Hashable {
+    package var resolved: Duration
+    package var connected: Duration
+    /// Zero without TLS.
+    package var secured: Duration
+    package var firstByte: Duration
+    package var total: Duration
+}
+
+/// Why there is no reply. `text` never holds user names, passwords or queries of the URL.
+package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Reason: String, Hashable, Sendable, CaseIterable {
+        /// Not an http or https URL, a method or field that can't be sent, or a redirect to another scheme.
+        case badRequest
+        case dns
+        case connect
+        case tls
+        case timeout
+        case tooLarge
+        case tooManyRedirects
+        /// The peer closed, or did not speak HTTP.
+        case broken
+        case cancelled
+        /// The client's queue is full.
+        case overloaded
+        /// The client is stopped.
+        case stopped
+    }
+
+    package var reason: Reason
+    package var text: String
+
+    package var description: String { text }
+
+    init(_ reason: Reason, _ url: String, _ words: String) {
+        self.reason = reason
+        text = "\(HTTPFailure.withoutSecrets(url)): \(words)"
+    }
+
+    /// `https://host:port/path`: without user name, password, query and fragment.
+    static func withoutSecrets(_ url: String) -> String {
+        let bare = url.prefix { $0 != "?" && $0 != "#" }
+        let clean = HTTPResponse.wireSafe(String(bare))
+        guard let scheme = clean.range(of: "://") else { return clean.contains("@") ? "…" : clean }
+        let rest = clean[scheme.upperBound...]
+        let authority = rest.prefix { $0 != "/" && $0 != "\\" }
+        guard let at = authority.lastIndex(of: "@") else { return clean }
+        return String(clean[..<scheme.upperBound] + rest[rest.index(after: at)...])
+    }
+}
+
+extension String {
+    /// The first place of `other`; the standard library has this for characters only.
+    fileprivate func range(of other: String) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(other) { return start..<index(start, offsetBy: other.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}

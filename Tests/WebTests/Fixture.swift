@@ -1,0 +1,199 @@
+// What the web tests share: a loop with a thread, a web thread on loopback, commands as peers, raw sockets.
+import Basics
+import Foundation
+import Reactor
+import Testing
+import Web
+
+/// A loop of production with what runs on it, ended by `stop`.
+final class LoopThread: Sendable {
+    let loop: EpollLoop
+
+    init() throws {
+        loop = try EpollLoop(name: "test")
+        try loop.start()
+    }
+
+    /// What is left over: nothing, in a good test.
+    @discardableResult
+    func stop() -> EpollLoop.Leftovers { loop.stop(within: .seconds(2)) }
+
+    /// Runs `body` as a task of the loop and waits for its result.
+    func run<Result: Sendable>(_ body: @escaping @Sendable (EpollLoop) async -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            loop.execute { [loop] in
+                loop.spawn { continuation.resume(returning: await body(loop)) }
+            }
+        }
+    }
+
+    /// Runs `body` on the loop.
+    func perform<Result: Sendable>(_ body: @escaping @Sendable (EpollLoop) -> Result) async -> Result {
+        await run { body($0) }
+    }
+}
+
+/// Gathers what comes from a loop, for a test that waits for it.
+final class Gathered<Item: Sendable>: Sendable {
+    private struct State {
+        var items: [Item] = []
+        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+    private let state = Locked(State())
+
+    func add(_ item: Item) {
+        let ready = state.withLock { state in
+            state.items.append(item)
+            let ready = state.waiters.filter { $0.count <= state.items.count }
+            state.waiters.removeAll { $0.count <= state.items.count }
+            return ready.map(\.continuation)
+        }
+        ready.forEach { $0.resume() }
+    }
+
+    var items: [Item] { state.withLock { $0.items } }
+
+    /// The first `count` items, when they are there.
+    func first(_ count: Int) async -> [Item] {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                if state.items.count >= count { return true }
+                state.waiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+        return Array(items.prefix(count))
+    }
+}
+
+/// The events of one WebSocket.
+typealias SocketLog = Gathered<WebSocketEvent>
+
+extension SocketLog {
+    /// Everything up to `closed`.
+    func untilClosed() async -> [WebSocketEvent] {
+        var count = 1
+        while true {
+            let items = await first(count)
+            if case .closed = items.last { return items }
+            count += 1
+        }
+    }
+}
+
+struct CommandResult: Sendable {
+    var status: Int32
+    var output: String
+    var errors: String
+}
+
+/// Runs a program to its end; nil when it is not installed.
+func command(_ name: String, _ arguments: String..., input: String? = nil) async -> CommandResult? {
+    await command(name, arguments, input: input)
+}
+
+func command(_ name: String, _ arguments: [String], input: String? = nil) async -> CommandResult? {
+    guard let path = programPath(name) else { return nil }
+    let folder = TemporaryFolder()
+    let (out, err) = (folder.file("out"), folder.file("err"))
+    _ = FileManager.default.createFile(atPath: out, contents: nil)
+    _ = FileManager.default.createFile(atPath: err, contents: nil)
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    process.standardOutput = FileHandle(forWritingAtPath: out)
+    process.standardError = FileHandle(forWritingAtPath: err)
+    process.standardInput = FileHandle.nullDevice
+    let status = await withCheckedContinuation { (continuation: CheckedContinuation<Int32, Never>) in
+        process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
+        do { try process.run() } catch { continuation.resume(returning: -1) }
+    }
+    func text(_ path: String) -> String {
+        String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
+    }
+    return CommandResult(status: status, output: text(out), errors: text(err))
+}
+
+func programPath(_ name: String) -> String? {
+    if name.hasPrefix("/") { return FileManager.default.isExecutableFile(atPath: name) ? name : nil }
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+}
+
+/// A folder that goes with its owner.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("ringwright-web-\(UUID().uuidString)").path
+        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func file(_ name: String) -> String { "\(path)/\(name)" }
+}
+
+/// A certificate for `localhost` and 127.0.0.1, signed by itself; nil without the openssl program.
+struct TestCertificate: Sendable {
+    let folder = TemporaryFolder()
+    var certificate: String { folder.file("cert.pem") }
+    var key: String { folder.file("key.pem") }
+    var tls: WebServerTLS { WebServerTLS(certificate: certificate, key: key) }
+
+    static func make() async -> TestCertificate? {
+        let made = TestCertificate()
+        let result = await command(
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+            "-subj",
+            "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", made.key, "-out", made.certificate
+        )
+        return result?.status == 0 ? made : nil
+    }
+}
+
+let loopback = SocketAddress(ip: .loopback4, port: 0)
+
+/// A plain TCP client that writes what it is told and reads to the end: for what no decent client sends.
+final class RawClient {
+    private let descriptor: Int32
+
+    init?(_ address: SocketAddress) {
+        descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var name = sockaddr_in()
+        name.sin_family = sa_family_t(AF_INET)
+        name.sin_port = address.port.bigEndian
+        name.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let status = withUnsafePointer(to: &name) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard status == 0 else { return nil }
+        // A test that waits for nothing fails instead of hanging.
+        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    func write(_ text: String) { write(Array(text.utf8)) }
+
+    func write(_ bytes: [UInt8]) {
+        _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    }
+
+    /// What comes until the text `mark` is there, or to the end.
+    func read(until mark: String? = nil) -> String {
+        var all: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = recv(descriptor, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            all += buffer[..<count]
+            if let mark, String(decoding: all, as: UTF8.self).contains(mark) { break }
+        }
+        return String(decoding: all, as: UTF8.self)
+    }
+}
