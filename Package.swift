@@ -54,7 +54,7 @@ let package = Package(
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
         + module(
-            "Server", ["Basics", "Reactor", "Audio", "SIP", "CallEngine", "FlowEngine", "Web"], testsAlsoUse: ["TestKit"])
+            "Server", ["Basics", "Reactor", "Audio", "SIP", "RTP", "CallEngine", "FlowEngine", "Web"], testsAlsoUse: ["TestKit"])
         + [
             .executableTarget(
                 name: "ringwright", dependencies: ["Server"], swiftSettings: settings),

@@ -35,6 +35,16 @@ package struct Allowance: Equatable, Sendable {
         }
     }
 
+    /// Why a flow may not call `target`, for its log; nil when it may.
+    package func refusal(ofBridge target: String) -> String? {
+        permitsBridge(to: target) ? nil : "the configuration does not allow calls to \(target) (allow.bridge)"
+    }
+
+    /// Why a flow may not request `url`, for its log; nil when it may.
+    package func refusal(ofRequest url: String) -> String? {
+        permitsRequest(to: url) ? nil : "the configuration does not allow requests to \(url) (allow.request)"
+    }
+
     /// The target without parameters that say nothing about where the call goes; nil when there are others (maddr, route, headers, …).
     private static func withoutParameters(_ target: String) -> String? {
         guard !target.contains("?") else { return nil }
