@@ -1,4 +1,5 @@
 package import Basics
+import CLinux
 
 /// The home of calls: one thread that runs timers, sockets and tasks, one thing after another.
 ///
@@ -29,6 +30,13 @@ package class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
 
     /// The current instant: read once per wake-up, so that everything in one turn sees the same time.
     package var now: Instant { fatalError("a kind of loop defines its clock") }
+
+    /// The wall clock, in seconds since 1970: for records, never for waiting.
+    package var wallClock: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
 
     /// Whether the caller runs on this loop.
     package var isCurrent: Bool { fatalError("a kind of loop knows its thread") }

@@ -29,7 +29,9 @@ package struct EngineSettings: Sendable {
     /// Codecs offered and accepted where a line does not say otherwise, best first, as `pcmu` or `pcma`.
     package var codecs: [String]
     package var rtpTimeout: Duration
-    /// The text of User-Agent and Server.
+    /// Whose tones callers hear where a flow does not say: an ISO 3166 code, `xx` for the international plan.
+    package var country: String
+    /// The text of User-Agent.
     package var product: String
     /// T1, T2 and T4 of RFC 3261 (table 4).
     package var timers: SIPTimers
@@ -37,7 +39,8 @@ package struct EngineSettings: Sendable {
     package init(
         listeners: [Listener], external: IPAddress? = nil, rtpPorts: ClosedRange<UInt16> = 20000...29999,
         limits: Admission.Limits = Admission.Limits(), lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
-        rtpTimeout: Duration = .seconds(60), product: String = "Ringwright", timers: SIPTimers = SIPTimers()
+        rtpTimeout: Duration = .seconds(60), country: String = "us", product: String = "Ringwright",
+        timers: SIPTimers = SIPTimers()
     ) {
         self.listeners = listeners
         self.external = external
@@ -46,6 +49,7 @@ package struct EngineSettings: Sendable {
         self.lines = lines
         self.codecs = codecs
         self.rtpTimeout = rtpTimeout
+        self.country = country
         self.product = product
         self.timers = timers
     }

@@ -11,8 +11,8 @@ package protocol DialogUser: AnyObject {
     func received(_ request: Message, _ transaction: TransactionID, from hop: Hop)
     /// An ACK for a 2xx.
     func acknowledged(_ ack: Message)
-    /// A CANCEL for the INVITE that it has not answered yet; the CANCEL itself is answered already.
-    func cancelled(_ cancel: Message)
+    /// A CANCEL for the INVITE that it has not answered yet. It answers both.
+    func cancelled(_ cancel: Message, _ transaction: TransactionID, from hop: Hop)
     /// A 2xx to its INVITE after that transaction was over.
     func receivedStray(_ response: Message, from hop: Hop)
 }
@@ -171,9 +171,10 @@ package final class SIPEndpoint {
         case .acknowledgement(let message, _):
             if let tag = (try? message.to())?.tag { user(callID: message.callID, tag: tag)?.acknowledged(message) }
         case .cancel(let message, let id, let invite, let hop):
-            let user = invite.flatMap { servers[$0] }?.user
-            respond(id, status: user == nil ? 481 : 200, message.response(user == nil ? 481 : 200, tag: newToken()[...], source: hop.address))
-            user?.cancelled(message)
+            if let user = invite.flatMap({ servers[$0] })?.user { return user.cancelled(message, id, from: hop) }
+            // A CANCEL that comes after the final answer is answered, and changes nothing (RFC 3261 section 9.2).
+            let status = invite == nil ? 481 : 200
+            respond(id, status: status, message.response(status, tag: newToken()[...], source: hop.address))
         case .response(let message, let id, let hop): clients[id]?(.response(message, from: hop))
         case .strayResponse(let message, let hop):
             if let tag = (try? message.from())?.tag { user(callID: message.callID, tag: tag)?.receivedStray(message, from: hop) }

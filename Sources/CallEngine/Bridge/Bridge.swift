@@ -1,0 +1,236 @@
+// Connecting a call with one of several targets: who is called when, what the caller hears meanwhile, who wins, how it ends. The legs are
+// ordinary calls of the same loop. Whatever happens, no leg is left ringing: leaving `run` ends what is not wanted.
+
+import Basics
+import Reactor
+
+extension Call {
+    package func bridge(_ request: BridgeRequest) async throws(CancellationError) -> BridgeResult {
+        let bridge = Bridge(caller: self, request: request)
+        defer { bridge.end() }
+        return try await bridge.run()
+    }
+}
+
+/// One bridge, from the first INVITE to the end of the leg that answered. Belongs to the caller's loop.
+private final class Bridge {
+    private enum Event {
+        case progressed(Call)
+        case ended(Call, CallEnd)
+    }
+
+    private let caller: Call
+    private let request: BridgeRequest
+    private let events: Mailbox<Event>
+    /// The legs that are not over, with their targets.
+    private var legs: [(call: Call, target: String)] = []
+    private var ringback: Playback?
+    private var recording: Recording?
+    /// The leg whose audio the caller hears.
+    private var heard: Call?
+
+    init(caller: Call, request: BridgeRequest) {
+        self.caller = caller
+        self.request = request
+        events = Mailbox(loop: caller.loop)
+    }
+
+    func run() async throws(CancellationError) -> BridgeResult {
+        guard !request.targets.isEmpty else { return BridgeResult(outcome: .unreachable, target: "") }
+        var failures: [BridgeResult] = []
+        for group in groups() {
+            startRingback()
+            let result = try await attempt(group)
+            if result.outcome == .answered { return result }
+            failures.append(result)
+        }
+        stopRingback()
+        return failures.last!
+    }
+
+    /// Ends every leg that is left and what the caller hears: after the run, or when its task was cancelled.
+    func end() {
+        stopRingback()
+        recording?.stop()
+        caller.media?.disconnect()
+        for leg in legs {
+            leg.call.onStateChange = nil
+            leg.call.onEnd = nil
+            leg.call.hangUp(HangUpReason(cause: leg.call.state == .answered ? .normal : .cancelled))
+        }
+        legs = []
+    }
+
+    /// The targets that ring at the same time, one group after the other.
+    private func groups() -> [[String]] {
+        switch request.order {
+        case .all: return [request.targets]
+        case .sequence: return request.targets.map { [$0] }
+        case .rotate:
+            let first = caller.shard.nextRotation(of: request.targets)
+            return (0..<request.targets.count).map { [request.targets[(first + $0) % request.targets.count]] }
+        }
+    }
+
+    // MARK: Ringing
+
+    private func attempt(_ group: [String]) async throws(CancellationError) -> BridgeResult {
+        let deadline = caller.loop.now + request.timeout
+        var results = group.compactMap { call($0) }
+        while !legs.isEmpty {
+            guard let event = try await events.next(until: deadline) else {
+                results += legs.map { BridgeResult(outcome: .noAnswer, target: $0.target, status: $0.call.finalStatus) }
+                leave(except: nil)
+                break
+            }
+            switch event {
+            case .progressed(let leg):
+                guard let target = target(of: leg) else { continue }
+                if leg.state == .answered {
+                    leave(except: leg)
+                    return try await connect(leg, target)
+                }
+                progress(leg)
+            case .ended(let leg, let end):
+                guard let target = target(of: leg) else { continue }
+                legs.removeAll { $0.call === leg }
+                if heard === leg { loseEarlyMedia() }
+                results.append(BridgeResult(outcome: Self.outcome(of: end), target: target, status: leg.finalStatus))
+            }
+        }
+        return results.max { Self.rank($0.outcome) < Self.rank($1.outcome) }!
+    }
+
+    /// Places a call to a target; what cannot even be placed is a result at once.
+    private func call(_ target: String) -> BridgeResult? {
+        let info = caller.info
+        var outgoing = CallRequest(target: target, from: request.callerID ?? info.from.uri, headers: request.headers)
+        if request.callerID == nil { outgoing.displayName = info.from.display }
+        if target.hasPrefix("line:") {
+            let parts = target.dropFirst(5).split(separator: "/", maxSplits: 1)
+            if parts.count == 2 {
+                outgoing.line = String(parts[0])
+                outgoing.target = String(parts[1])
+                if request.callerID == nil { outgoing.from = nil }
+            }
+        }
+        do throws(CallControlError) {
+            let leg = try caller.shard.place(outgoing)
+            if case .ended(let end) = leg.state {
+                return BridgeResult(outcome: Self.outcome(of: end), target: target)
+            }
+            legs.append((leg, target))
+            leg.onStateChange = { [unowned self, unowned leg] state in
+                if !state.isEnded { events.send(.progressed(leg)) }
+            }
+            leg.onEnd = { [unowned self, unowned leg] end in events.send(.ended(leg, end)) }
+            return nil
+        } catch {
+            return BridgeResult(outcome: .unreachable, target: target)
+        }
+    }
+
+    private func target(of leg: Call) -> String? { legs.first { $0.call === leg }?.target }
+
+    /// Cancels all legs but the one that answered.
+    private func leave(except winner: Call?) {
+        for leg in legs where leg.call !== winner {
+            leg.call.onStateChange = nil
+            leg.call.onEnd = nil
+            leg.call.hangUp(HangUpReason(cause: leg.call.state == .answered ? .normal : .cancelled))
+        }
+        legs.removeAll { $0.call !== winner }
+    }
+
+    // MARK: What the caller hears
+
+    /// A caller that is not answered yet gets the same progress as we do.
+    private func progress(_ leg: Call) {
+        if leg.state == .early, request.earlyMedia, request.ringback == .automatic, heard == nil, let media = leg.media {
+            if caller.direction == .inbound, !caller.isAnsweredOrEarly { try? caller.progress() }
+            guard let mine = caller.media, mine.isReady else { return }
+            stopRingback()
+            heard = leg
+            mine.connect(to: media)
+        } else if caller.direction == .inbound {
+            try? caller.ring()
+        }
+    }
+
+    private func startRingback() {
+        guard ringback == nil, heard == nil, let media = caller.media, media.isReady, caller.isAnsweredOrEarly else { return }
+        switch request.ringback {
+        case .automatic:
+            ringback = media.play(
+                PlaybackRequest([.countryTone(name: "ringback", country: caller.shard.settings.country)], loop: .forever))
+        case .source(let source): ringback = media.play(PlaybackRequest([source], loop: .forever))
+        case .silence: break
+        }
+    }
+
+    private func stopRingback() {
+        ringback?.stop()
+        ringback = nil
+    }
+
+    private func loseEarlyMedia() {
+        heard = nil
+        caller.media?.disconnect()
+        if !legs.isEmpty { startRingback() }
+    }
+
+    // MARK: Connected
+
+    private func connect(_ leg: Call, _ target: String) async throws(CancellationError) -> BridgeResult {
+        stopRingback()
+        let started = caller.loop.now
+        if caller.direction == .inbound, caller.state != .answered {
+            do {
+                try await caller.answer()
+            } catch let error as CancellationError {
+                throw error
+            } catch {
+                return BridgeResult(outcome: .cancelled, target: target)
+            }
+        }
+        if heard !== leg, let mine = caller.media, let theirs = leg.media { mine.connect(to: theirs) }
+        heard = leg
+        if let record = request.record { recording = try? caller.record(record) }
+        while true {
+            guard case .ended(let ended, _)? = try await events.next(), ended === leg else { continue }
+            legs = []
+            caller.media?.disconnect()
+            recording?.stop()
+            return BridgeResult(
+                outcome: .answered, target: target, status: leg.finalStatus, connected: caller.loop.now - started)
+        }
+    }
+
+    // MARK: Outcomes
+
+    private static func outcome(of end: CallEnd) -> BridgeResult.Outcome {
+        switch end.cause {
+        case .busy: .busy
+        case .noAnswer, .timeout: .noAnswer
+        case .rejected, .normal: .rejected
+        case .cancelled: .cancelled
+        case .unreachable, .mediaTimeout, .error: .unreachable
+        }
+    }
+
+    /// When several rang: what a person would say of them together.
+    private static func rank(_ outcome: BridgeResult.Outcome) -> Int {
+        switch outcome {
+        case .answered: 5
+        case .noAnswer: 4
+        case .busy: 3
+        case .rejected: 2
+        case .cancelled: 1
+        case .unreachable: 0
+        }
+    }
+}
+
+extension Call {
+    fileprivate var isAnsweredOrEarly: Bool { state == .answered || state == .early }
+}

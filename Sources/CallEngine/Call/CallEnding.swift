@@ -1,0 +1,67 @@
+// Every way in which a call ends. What the user of the call sees ends at once (`finish`); the SIP session may have to linger for an
+// ACK, a 487 or a repeated 2xx, and leaves when it is done (`leave`).
+
+import Basics
+import Reactor
+import SIP
+
+extension Call {
+    package func hangUp(_ reason: HangUpReason) {
+        guard !state.isEnded else { return }
+        let wasAnswered = state == .answered
+        let party: CallEnd.Party = reason.cause == .normal || reason.cause == .cancelled ? ourSide : .engine
+        var cause = reason.cause
+        if !wasAnswered, cause == .normal { cause = direction == .outbound ? .cancelled : .rejected }
+        if !wasAnswered, direction == .inbound {
+            finalStatus = reason.status
+            finalReason = "\(statusPhrase(reason.status))"
+        }
+        let end = CallEnd(by: party, cause: cause, detail: reason.detail)
+        finish(end)
+        guard session != nil else { return leave() }
+        update { $0.hangUp(status: reason.status, source: self.hop.address, into: &$1) }
+    }
+
+    var ourSide: CallEnd.Party { direction == .inbound ? .callee : .caller }
+    var theirSide: CallEnd.Party { direction == .inbound ? .caller : .callee }
+
+    /// The SIP session is over: whoever did it.
+    func sessionEnded(_ reason: SessionEnd) {
+        switch reason {
+        case .hungUp, .cancelled: break
+        case .remoteHungUp(let bye): finish(CallEnd(by: theirSide, cause: .normal, detail: bye.header("Reason") ?? ""))
+        case .remoteCancelled(let cancel):
+            finalStatus = 487
+            finalReason = "\(statusPhrase(487))"
+            finish(CallEnd(by: .caller, cause: .cancelled, detail: cancel.header("Reason") ?? ""))
+        case .refused(let status):
+            finish(CallEnd(by: ourSide, cause: status < 400 ? .normal : CallEnd.cause(ofStatus: status), detail: ""))
+        case .noACK: finish(CallEnd(by: .engine, cause: .timeout, detail: "no ACK came for the answer"))
+        case .dialogLost(let status):
+            finish(CallEnd(by: theirSide, cause: .error, detail: "the other side does not know the call any more (\(status))"))
+        }
+        leave()
+    }
+
+    /// The end as flows and results see it, once.
+    func finish(_ end: CallEnd) {
+        guard !state.isEnded else { return }
+        endedAt = loop.now
+        times.total = loop.now - started
+        media?.digits.stopReading()
+        finalReport = media?.report
+        finalCodec = media?.codecName ?? ""
+        media?.close()
+        media = nil
+        change(to: .ended(end))
+        for wait in milestones { wait.waiter.resume(returning: .ended(end)) }
+        milestones = []
+        answering?.resume(returning: .wrongState(operation: "answer", why: "the call has ended"))
+        renegotiation?.resume(returning: 0)
+        shard.ended(self, end)
+        let tell = onEnd
+        onEnd = nil
+        onStateChange = nil
+        tell?(end)
+    }
+}

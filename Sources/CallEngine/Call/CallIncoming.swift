@@ -1,0 +1,122 @@
+// What may be done with a call that came in, before and by its answer (RFC 3261 section 13.3).
+
+import Basics
+import Reactor
+import SIP
+
+extension Call {
+    /// Takes the INVITE's offer, or notes that there is none. A status to refuse it with, when no media can come of it.
+    func takeOffer(_ invite: Message) -> (status: Int, warning: String)? {
+        let local = shard.endpoint.localAddress(to: hop)
+        do throws(MediaError) {
+            let media = try shard.makeMedia(for: self, localIP: local.ip)
+            self.media = media
+            if invite.hasBody(ofType: "application/sdp") {
+                localDescription = try media.answer(invite.body)
+            } else {
+                isOfferless = true
+                localDescription = media.makeOffer()
+            }
+            return nil
+        } catch {
+            media?.close()
+            media = nil
+            return (error.status, error.warning)
+        }
+    }
+
+    package func ring() throws(CallControlError) {
+        try requireUnanswered("ring", .inbound)
+        guard state == .new else { return }
+        change(to: .ringing)
+        times.ringing = loop.now - started
+        update { $0.progress(180, source: self.hop.address, into: &$1) }
+    }
+
+    package func progress() throws(CallControlError) {
+        try requireUnanswered("progress", .inbound)
+        guard state != .early else { return }
+        change(to: .early)
+        // Without an offer in the INVITE, early media would need a reliable 183 with ours (RFC 3262).
+        guard !isOfferless else { throw .noMedia(operation: "progress") }
+        update { $0.progress(183, body: self.localDescription, source: self.hop.address, into: &$1) }
+        media?.start()
+    }
+
+    package func answer() async throws {
+        if direction == .outbound { throw CallControlError.wrongState(operation: "answer", why: "the call goes out") }
+        try requireUnanswered("answer", .inbound)
+        change(to: .answered)
+        answeredAt = loop.now
+        times.answer = loop.now - started
+        finalStatus = 200
+        finalReason = "OK"
+        shard.counters.answered += 1
+        if isOfferless { answering = Waiter() }
+        update { $0.answer(body: self.localDescription, source: self.hop.address, at: self.loop.now, into: &$1) }
+        media?.start()
+        guard let answering else { return }
+        if let error = try await answering.wait() { throw error }
+    }
+
+    package func reject(status: Int, reason: String?, headers: [CallHeader]) throws(CallControlError) {
+        try requireUnanswered("reject", .inbound)
+        guard (400..<700).contains(status) else { throw .invalid(operation: "reject", why: "\(status) is no refusal") }
+        refuse(status, reason: reason, headers: headers)
+    }
+
+    package func redirect(to contacts: [String]) throws(CallControlError) {
+        try requireUnanswered("redirect", .inbound)
+        let rows = contacts.enumerated().map { index, uri in
+            CallHeader(name: "Contact", value: "<\(uri)>;q=\(max(10 - index, 1) == 10 ? "1.0" : "0.\(max(10 - index, 1))")")
+        }
+        for contact in contacts where (try? URI(contact)) == nil || contact.contains("<") || contact.contains(">") {
+            throw .invalid(operation: "redirect", why: "\"\(contact)\" is no URI")
+        }
+        refuse(302, reason: nil, headers: rows)
+    }
+
+    /// The final answer of a refusal, and the call's end.
+    func refuse(_ status: Int, reason: String?, headers: [CallHeader]) {
+        finalStatus = status
+        finalReason = reason ?? "\(statusPhrase(status))"
+        let rows = Self.rows(headers)
+        update { $0.refuse(status, reason: reason, headers: rows, source: self.hop.address, into: &$1) }
+    }
+
+    /// The ACK of our 200, or of our answer to a re-INVITE; it has the answer when we made the offer.
+    func acknowledged(by ack: Message) {
+        guard isOfferless, let media, !media.isReady else { return }
+        guard ack.hasBody(ofType: "application/sdp") else { return noAnswer("the ACK has no answer to our offer") }
+        do throws(MediaError) {
+            try media.receive(answer: ack.body)
+            answering?.resume(returning: nil)
+        } catch {
+            noAnswer("\(error)")
+        }
+    }
+
+    private func noAnswer(_ why: String) {
+        answering?.resume(returning: .noMedia(operation: "answer"))
+        hangUp(HangUpReason(status: 488, cause: .error, detail: why))
+    }
+
+    func requireUnanswered(_ operation: String, _ wanted: CallInfo.Direction) throws(CallControlError) {
+        guard direction == wanted else {
+            throw .wrongState(operation: operation, why: "the call \(direction == .outbound ? "goes out" : "came in")")
+        }
+        switch state {
+        case .new, .ringing, .early: return
+        case .answered: throw .wrongState(operation: operation, why: "the call is answered already")
+        case .ended: throw .wrongState(operation: operation, why: "the call has ended")
+        }
+    }
+
+    /// Header rows as octets; a name that is no token is left out, line ends in values become blanks.
+    static func rows(_ headers: [CallHeader]) -> [UInt8] {
+        guard !headers.isEmpty else { return [] }
+        var writer = MessageWriter(capacity: 128)
+        for header in headers { writer.header(named: header.name, text: header.value) }
+        return writer.octets
+    }
+}

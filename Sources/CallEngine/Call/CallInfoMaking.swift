@@ -1,0 +1,46 @@
+// The facts of a call as flows, logs and results read them. They are put together when somebody asks, so that a call that nobody
+// looks at pays nothing for them.
+
+import Basics
+import SIP
+
+extension Call: CallControl {
+    package var info: CallInfo {
+        let invite = session?.invite
+        var info = CallInfo(
+            id: id, direction: direction, from: invite.flatMap { Self.party(try? $0.from()) } ?? CallParty(uri: ""),
+            to: party(invite), started: started)
+        let source = direction == .inbound ? invite : finalResponse
+        info.headers = source.map { Self.headers($0) } ?? []
+        info.line = line?.name ?? ""
+        info.startedAt = startedAt
+        info.answered = answeredAt
+        info.ended = endedAt
+        info.codec = media?.codecName ?? finalCodec
+        info.sipStatus = finalStatus
+        info.sipReason = finalReason
+        info.timings = times
+        info.media = finalReport ?? media?.report ?? MediaReport()
+        return info
+    }
+
+    /// Whom the call is for: the Request-URI of a call that came in (To may name somebody else), the target of one that goes out.
+    private func party(_ invite: Message?) -> CallParty {
+        guard let uri = invite.flatMap({ try? $0.requestURI() }) else { return CallParty(uri: requestedTarget) }
+        let display = (try? invite?.to())?.displayName ?? ""
+        return CallParty(uri: uri.description, user: uri.user, host: uri.host, display: display)
+    }
+
+    private static func party(_ address: NameAddress?) -> CallParty? {
+        guard let address, let uri = try? address.uri() else { return nil }
+        return CallParty(uri: uri.description, user: uri.user, host: uri.host, display: address.displayName)
+    }
+
+    private static func headers(_ message: Message) -> [CallHeader] {
+        message.rows.map { row in
+            // A compact name is told by its long one.
+            let name = row.kind == .other ? String(decoding: message[row.name], as: UTF8.self) : "\(row.kind.name)"
+            return CallHeader(name: name, value: message.unfolded(row.value))
+        }
+    }
+}

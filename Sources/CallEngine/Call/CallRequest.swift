@@ -1,0 +1,22 @@
+/// A call to be placed.
+package struct CallRequest: Sendable {
+    /// A `sip:` URI; with a line also a bare number or user, which is called at the line's server.
+    package var target: String
+    /// The name of the line that it goes out through; nil: straight to the target's host.
+    package var line: String?
+    /// Who calls: a URI, or a number or user at this host; nil: the line's caller id, or this product's name.
+    package var from: String?
+    package var displayName: String
+    /// Added to the INVITE; names that belong to the protocol are refused.
+    package var headers: [CallHeader]
+
+    package init(
+        target: String, line: String? = nil, from: String? = nil, displayName: String = "", headers: [CallHeader] = []
+    ) {
+        self.target = target
+        self.line = line
+        self.from = from
+        self.displayName = displayName
+        self.headers = headers
+    }
+}

@@ -1,0 +1,114 @@
+// Requests of the peer inside the dialog: re-INVITE (RFC 3261 section 14.2), INFO with keys (RFC 6086), OPTIONS, and the answers to
+// requests of ours.
+
+import Basics
+import Reactor
+import SIP
+
+extension Call {
+    /// A re-INVITE: answered at once. What cannot be agreed on is refused with 488, and the session goes on as it was.
+    func reinvited(_ request: Message, _ id: TransactionID) {
+        let source = hop.address
+        if let refusal = shard.screening.refusal(of: request) {
+            return update { $0.refuse(refusal.status, headers: refusal.headers, source: source, into: &$1) }
+        }
+        guard let media else { return update { $0.refuse(488, source: source, into: &$1) } }
+        do throws(MediaError) {
+            if request.hasBody(ofType: "application/sdp") {
+                localDescription = try media.answer(request.body)
+            } else {
+                isOfferless = true
+                localDescription = media.makeOffer()
+            }
+        } catch {
+            return update { $0.refuse(error.status, headers: warningRow(error), source: source, into: &$1) }
+        }
+        update { $0.answer(body: self.localDescription, source: source, at: self.loop.now, into: &$1) }
+    }
+
+    /// Any other request but BYE.
+    func requested(_ request: Message, _ id: TransactionID) {
+        var (status, headers): (Int, [UInt8]) = (200, [])
+        if let refusal = shard.screening.refusal(of: request) {
+            (status, headers) = (refusal.status, refusal.headers)
+        } else {
+            switch request.method {
+            case .info: status = receivedInfo(request)
+            case .options: headers = shard.capabilityRows
+            default: (status, headers) = (405, shard.capabilityRows)
+            }
+        }
+        update { $0.reply(status, to: request, id, headers: headers, source: self.hop.address, into: &$1) }
+    }
+
+    /// Keys in their two usual bodies. An INFO without a body is a keep-alive; an unknown package gets 469.
+    private func receivedInfo(_ request: Message) -> Int {
+        if request.header("Info-Package") != nil { return 469 }
+        guard !request.body.isEmpty else { return 200 }
+        guard let key = InfoDigit(contentType: request.contentType ?? "", body: request.body) else { return 415 }
+        media?.receiveInfo(digit: key.digit, duration: key.duration)
+        return 200
+    }
+
+    /// A final answer to a request of ours, BYE and INVITE's first answer aside.
+    func responded(_ response: Message, method: Method, retryAfter: Duration?) {
+        if method == .invite { renegotiated(response, retryAfter: retryAfter) }
+    }
+
+    func notAnswered(_ method: Method) {
+        if method == .invite { renegotiation?.resume(returning: 408) }
+    }
+
+    func warningRow(_ error: MediaError) -> [UInt8] {
+        var writer = MessageWriter(capacity: 96)
+        writer.append("Warning: 304 ")
+        writer.append(shard.endpoint.localAddress(to: hop))
+        writer.append(" ")
+        writer.appendQuoted(error.warning)
+        writer.endLine()
+        return writer.octets
+    }
+}
+
+/// A key out of an INFO body, as phones send it: `application/dtmf-relay` with Signal and Duration, or `application/dtmf` with the key.
+struct InfoDigit {
+    var digit: Digit
+    var duration: Duration?
+
+    init?(contentType: String, body: ArraySlice<UInt8>) {
+        let text = String(decoding: body.prefix(512), as: UTF8.self)
+        switch contentType {
+        case "application/dtmf-relay":
+            var signal: Digit?
+            for line in text.split(whereSeparator: \.isNewline) {
+                let parts = line.split(separator: "=", maxSplits: 1).map { Self.trimmed($0) }
+                guard parts.count == 2 else { continue }
+                switch parts[0].lowercased() {
+                case "signal": signal = Self.key(parts[1])
+                case "duration": duration = UInt16(parts[1]).map { .milliseconds(Int($0)) }
+                default: break
+                }
+            }
+            guard let signal else { return nil }
+            digit = signal
+        case "application/dtmf":
+            guard let key = Self.key(Self.trimmed(text[...])) else { return nil }
+            digit = key
+        default: return nil
+        }
+    }
+
+    /// The key itself, or its event code (RFC 4733 section 3.2): 10 and 11 are `*` and `#`.
+    private static func key(_ text: Substring) -> Digit? {
+        if text.count == 1 { return Digit(text.first!) }
+        guard let code = Int(text), (10...15).contains(code) else { return nil }
+        return Digit(Array("*#ABCD")[code - 10])
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        var text = text
+        while let first = text.first, first.isWhitespace { text.removeFirst() }
+        while let last = text.last, last.isWhitespace { text.removeLast() }
+        return text
+    }
+}

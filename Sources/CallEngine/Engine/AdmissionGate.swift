@@ -1,0 +1,44 @@
+// The limits of the whole engine, passed by the calls of all loops.
+
+package import Basics
+import Reactor
+
+/// `Admission` with the number of calls that run, behind a lock that is held for a few nanoseconds.
+package final class AdmissionGate: Sendable {
+    private struct State {
+        var admission: Admission
+        var active = 0
+    }
+
+    private let state: Locked<State>
+
+    package init(limits: Admission.Limits) {
+        state = Locked(State(admission: Admission(limits: limits)))
+    }
+
+    /// Calls that are not over.
+    package var active: Int { state.withLock { $0.active } }
+
+    /// Decides about a call that comes in; an admitted one counts from now on, until `leave`.
+    package func admit(from source: IPAddress, at now: Instant) -> Admission.Verdict {
+        state.withLock { state in
+            let verdict = state.admission.admit(from: source, active: state.active, at: now)
+            if verdict == .admitted { state.active += 1 }
+            return verdict
+        }
+    }
+
+    /// Counts a call that goes out; false when the limit of calls is reached.
+    package func enter() -> Bool {
+        state.withLock { state in
+            guard state.active < state.admission.limits.calls else { return false }
+            state.active += 1
+            return true
+        }
+    }
+
+    package func leave() { state.withLock { $0.active -= 1 } }
+
+    /// From now on nothing new comes in.
+    package func drain() { state.withLock { $0.admission.isDraining = true } }
+}

@@ -1,0 +1,256 @@
+// Everything of one loop: its signaling endpoint, its media services, its calls. A call never leaves its shard.
+
+import Basics
+package import Reactor
+import SIP
+
+/// What a shard counted since the start.
+package struct CallCounters: Equatable, Sendable {
+    package var incoming: UInt64 = 0
+    package var outgoing: UInt64 = 0
+    package var answered: UInt64 = 0
+    /// Ended calls by cause.
+    package var ended: [CallEnd.Cause: UInt64] = [:]
+    /// Incoming calls refused by the limits.
+    package var refused: [Admission.Refusal: UInt64] = [:]
+    /// Incoming calls refused because no media could be agreed on.
+    package var unacceptable: UInt64 = 0
+
+    package init() {}
+
+    package mutating func add(_ other: CallCounters) {
+        incoming += other.incoming
+        outgoing += other.outgoing
+        answered += other.answered
+        unacceptable += other.unacceptable
+        ended.merge(other.ended, uniquingKeysWith: +)
+        refused.merge(other.refused, uniquingKeysWith: +)
+    }
+}
+
+/// The calls of one loop. Belongs to it.
+package final class CallShard {
+    package let index: Int
+    package let loop: EventLoop
+    package let settings: EngineSettings
+    package let endpoint: SIPEndpoint
+    package let services: MediaServices
+    /// Gets each call that came in and passed the limits; it starts the flow. Without it calls are refused with 480.
+    package var onIncoming: ((Call) -> Void)?
+    package internal(set) var counters = CallCounters()
+    let screening = RequestScreening()
+    private let gate: AdmissionGate
+    private let shardCount: Int
+    private let resolver: HostResolver
+    private var calls: [ObjectIdentifier: Call] = [:]
+    private var digests: [String: DigestClient] = [:]
+    private var rotations: [[String]: Int] = [:]
+    private var random: SeededRandom
+    private var knownEnd: (transport: Transport, address: SocketAddress, end: LocalEnd)?
+    /// Allow, Accept, Supported: for OPTIONS and 405.
+    let capabilityRows: [UInt8]
+
+    package init(
+        index: Int, of shardCount: Int, loop: EventLoop, settings: EngineSettings, sender: any MessageSender,
+        services: MediaServices, gate: AdmissionGate, resolver: HostResolver, seed: UInt64
+    ) {
+        self.index = index
+        self.shardCount = shardCount
+        self.loop = loop
+        self.settings = settings
+        self.services = services
+        self.gate = gate
+        self.resolver = resolver
+        random = SeededRandom(seed: seed)
+        endpoint = SIPEndpoint(loop: loop, sender: sender, timers: settings.timers, seed: seed ^ 0x5bd1_e995_9d1b_54a5)
+        var writer = MessageWriter(capacity: 128)
+        writer.header("Allow", text: screening.allow)
+        writer.append("Accept: application/sdp\r\n")
+        capabilityRows = writer.octets
+        endpoint.onRequest = { [weak self] message, id, hop in self?.received(message, id, from: hop) }
+    }
+
+    /// Calls that are not over.
+    package var activeCalls: [Call] { calls.values.filter { !$0.state.isEnded } }
+    /// Calls that are held, those included whose SIP session still waits for an ACK or a final answer.
+    package var heldCalls: Int { calls.count }
+
+    package func call(id: String) -> Call? { calls.values.first { $0.id == id } }
+
+    /// The wall clock in seconds since 1970; the loop's own clock on a virtual one.
+    func wallClock() -> Double { loop.wallClock }
+
+    // MARK: Calls that come in
+
+    private func received(_ request: Message, _ id: TransactionID, from hop: Hop) {
+        if let refusal = screening.refusal(of: request) {
+            return refuse(request, id, hop, refusal.status, refusal.headers)
+        }
+        switch request.method {
+        case .invite: invited(request, id, hop)
+        case .options: refuse(request, id, hop, 200, capabilityRows)
+        default: refuse(request, id, hop, 481, [])
+        }
+    }
+
+    private func refuse(_ request: Message, _ id: TransactionID, _ hop: Hop, _ status: Int, _ rows: [UInt8]) {
+        var writer = MessageWriter(capacity: request.octets.count + 256)
+        writer.response(status, to: request, tag: endpoint.newToken()[...], source: hop.address)
+        writer.append(rows)
+        writer.finish()
+        endpoint.respond(id, status: status, writer.octets)
+    }
+
+    private func invited(_ invite: Message, _ id: TransactionID, _ hop: Hop) {
+        if case .refused(let reason, let seconds) = gate.admit(from: hop.address.ip, at: loop.now) {
+            counters.refused[reason, default: 0] += 1
+            return refuse(invite, id, hop, 503, Array("Retry-After: \(seconds)\r\n".utf8))
+        }
+        counters.incoming += 1
+        let local = endpoint.localAddress(to: hop)
+        let call = Call(id: newID(), direction: .inbound, shard: self, hop: hop)
+        do throws(ParseError) {
+            call.session = try InviteSession(
+                answering: invite, transaction: id, end: localEnd(hop.transport, local), timers: endpoint.layer.timers,
+                seed: newSeed())
+        } catch {
+            gate.leave()
+            return refuse(invite, id, hop, 400, [])
+        }
+        call.line = settings.lines.first { line in line.from.contains { $0.contains(hop.address.ip) } }
+        calls[ObjectIdentifier(call)] = call
+        call.register(callID: Array(invite.callID), tag: call.session!.localTag)
+        endpoint.expectCancel(of: id, for: call)
+        if let refusal = call.takeOffer(invite) {
+            counters.unacceptable += 1
+            return call.refuse(
+                refusal.status, reason: nil, headers: [CallHeader(name: "Warning", value: "304 \(local) \"\(refusal.warning)\"")])
+        }
+        guard let onIncoming else { return call.refuse(480, reason: nil, headers: []) }
+        onIncoming(call)
+    }
+
+    // MARK: Calls that go out
+
+    /// Places a call. It comes back at once; whatever goes wrong later is its end. Throws for a target that cannot be called.
+    package func place(_ request: CallRequest) throws(CallControlError) -> Call {
+        let target = try OutgoingTarget(request, settings: settings)
+        guard gate.enter() else {
+            throw .invalid(operation: "call", why: "the limit of \(settings.limits.calls) calls is reached")
+        }
+        counters.outgoing += 1
+        let call = Call(
+            id: newID(), direction: .outbound, shard: self,
+            hop: Hop(transport: target.transport, address: SocketAddress(ip: .any4, port: target.port)))
+        call.line = target.line
+        call.requestedTarget = target.uri.description
+        calls[ObjectIdentifier(call)] = call
+        let from = request.from ?? target.line?.callerID
+        resolver.resolve(target.host) { [weak call] ip in
+            guard let call else { return }
+            guard let ip else {
+                call.finish(CallEnd(by: .engine, cause: .unreachable, detail: "\(target.host) was not found"))
+                return call.leave()
+            }
+            call.place(
+                target.uri, to: Hop(transport: target.transport, address: SocketAddress(ip: ip, port: target.port)), from: from,
+                displayName: request.displayName, headers: request.headers)
+        }
+        return call
+    }
+
+    // MARK: For calls
+
+    func makeMedia(for call: Call, localIP: IPAddress) throws(MediaError) -> MediaSession {
+        let codecs = call.line?.codecs ?? settings.codecs
+        let media = try MediaSession(
+            services: services,
+            settings: MediaSettings(
+                digits: call.digits, localIP: localIP, codecs: codecs, rtpTimeout: settings.rtpTimeout, product: settings.product)
+        )
+        media.onTimeout = { [weak call] in call?.mediaTimedOut() }
+        media.onFirstPacket = { [weak call] in call?.firstMediaArrived() }
+        return media
+    }
+
+    /// Where a bridge with these targets begins this time, when it rotates.
+    func nextRotation(of targets: [String]) -> Int {
+        if rotations.count > 1000 { rotations.removeAll() }
+        defer { rotations[targets, default: 0] += 1 }
+        return rotations[targets, default: 0] % targets.count
+    }
+
+    /// The call is over for its user.
+    func ended(_ call: Call, _ end: CallEnd) {
+        counters.ended[end.cause, default: 0] += 1
+        gate.leave()
+    }
+
+    /// Its SIP session is over as well.
+    func forget(_ call: Call) { calls[ObjectIdentifier(call)] = nil }
+
+    func localEnd(_ transport: Transport, _ address: SocketAddress) -> LocalEnd {
+        if let knownEnd, knownEnd.transport == transport, knownEnd.address == address { return knownEnd.end }
+        var writer = MessageWriter(capacity: 128)
+        writer.header("Allow", text: screening.allow)
+        writer.header("User-Agent", text: settings.product)
+        let end = LocalEnd(transport: transport, address: address, headers: writer.octets)
+        knownEnd = (transport, address, end)
+        return end
+    }
+
+    func newSeed() -> UInt64 { random.next() }
+    private func newID() -> String { String(decoding: endpoint.newToken(), as: UTF8.self) }
+
+    /// A Call-ID that belongs to this shard by its hash, so that the whole dialog comes here.
+    func newCallID(at local: SocketAddress) -> [UInt8] {
+        while true {
+            let callID = endpoint.newToken() + [UInt8(ascii: "@")] + Array(local.ip.description.utf8)
+            if ShardChoice.index(ofCallID: callID[...], count: shardCount) == index { return callID }
+        }
+    }
+
+    // MARK: Digest
+
+    /// Credentials for a line whose server has challenged before; empty otherwise.
+    func credentials(for line: LineSettings?, method: StaticString, uri: [UInt8]) -> [UInt8] {
+        guard let line, digests[line.name] != nil else { return [] }
+        return digests[line.name]!.headers(method: method, uri: uri)
+    }
+
+    /// Takes a challenge; false when it cannot be answered, or the credentials are refused.
+    func challenged(_ line: LineSettings?, by response: Message, request: Message) -> Bool {
+        guard let line, let username = line.username, let password = line.password else { return false }
+        var client =
+            digests[line.name]
+            ?? DigestClient(credentials: Credentials(user: username, password: password.revealed), seed: newSeed())
+        let verdict = client.challenged(by: response, request: request)
+        digests[line.name] = client
+        return verdict == .retry
+    }
+
+    // MARK: The end
+
+    /// Ends every call, as a shutdown does.
+    package func hangUpAll(detail: String) {
+        for call in activeCalls { call.hangUp(HangUpReason(status: 503, cause: .error, detail: detail)) }
+    }
+
+    package func close() {
+        hangUpAll(detail: "the server ends")
+        endpoint.stop()
+        calls.removeAll()
+        services.close()
+    }
+}
+
+/// Which shard a dialog belongs to.
+package enum ShardChoice {
+    /// FNV-1a over the Call-ID.
+    package static func index(ofCallID callID: ArraySlice<UInt8>, count: Int) -> Int {
+        guard count > 1 else { return 0 }
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for octet in callID { hash = (hash ^ UInt64(octet)) &* 0x0000_0100_0000_01b3 }
+        return Int(hash % UInt64(count))
+    }
+}

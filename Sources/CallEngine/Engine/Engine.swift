@@ -1,0 +1,144 @@
+// The engine: loops, the front with its sockets, a shard of calls on each loop. What may be asked from any thread is here.
+
+import Basics
+package import Reactor
+import SIP
+
+/// Answers and places calls on one or several loops. Made and ended from a thread that is none of its loops.
+package final class Engine: Sendable {
+    package let settings: EngineSettings
+    /// What is listened on, with the ports that the system chose.
+    package let listeners: [EngineSettings.Listener]
+    package let gate: AdmissionGate
+    private let front: LoopBound<SignalingFront>
+    private let shards: [LoopBound<CallShard>]
+    /// Messages of other loops' dialogs that wait at one loop, at most; more are dropped as a full socket would.
+    private static let handOverLimit = 16_384
+
+    /// Opens the sockets and takes calls at once.
+    /// - Parameters:
+    ///   - loops: running ones, at least one; the first has the sockets.
+    ///   - seed: for tags, branches and Call-IDs; random outside of tests.
+    ///   - onIncoming: gets each call that came in, on the call's loop; it starts the flow there.
+    package init(
+        settings: EngineSettings, loops: [EventLoop], workers: MediaWorkers, nameWorkers: WorkerPool, seed: UInt64,
+        trace: (@Sendable (TracedMessage) -> Void)? = nil, onIncoming: @escaping @Sendable (Call) -> Void
+    ) throws(SystemError) {
+        self.settings = settings
+        let gate = AdmissionGate(limits: settings.limits)
+        self.gate = gate
+        let first = loops[0]
+        let front = try first.runAndWait { () throws(SystemError) -> LoopBound<SignalingFront> in
+            let front = SignalingFront(loop: first, listeners: settings.listeners, external: settings.external)
+            front.trace = trace
+            try front.start()
+            return LoopBound(front, on: first)
+        }
+        self.front = front
+        let (listeners, handles) = front.runAndWait { ($0.boundListeners, $0.datagramHandles) }
+        self.listeners = listeners
+        let bindTo: IPAddress = settings.listeners.contains { $0.address.ip.isV6 } ? .any6 : .any4
+        shards = loops.enumerated().map { index, loop in
+            loop.runAndWait {
+                let sender: any MessageSender =
+                    index == 0
+                    ? front.onLoop
+                    : RemoteSender(
+                        loop: loop, front: front, handles: handles,
+                        addressing: LocalAddressing(listeners: listeners, external: settings.external))
+                let shard = CallShard(
+                    index: index, of: loops.count, loop: loop, settings: settings, sender: sender,
+                    services: MediaServices(
+                        loop: loop, ports: settings.rtpPorts.share(index, of: loops.count), bindTo: bindTo, workers: workers),
+                    gate: gate, resolver: HostResolver(loop: loop, workers: nameWorkers), seed: seed &+ UInt64(index) &* 7919)
+                shard.onIncoming = onIncoming
+                return LoopBound(shard, on: loop)
+            }
+        }
+        connect()
+    }
+
+    /// Hands each message to the loop of its Call-ID.
+    private func connect() {
+        let shards = self.shards
+        front.runAndWait { front in
+            let home = shards[0].onLoop
+            front.onFailure = { hop in for shard in shards { shard.run { $0.endpoint.hopFailed(hop) } } }
+            guard shards.count > 1 else {
+                front.onMessage = { message, hop in home.endpoint.receive(message, from: hop) }
+                return
+            }
+            let queues = shards.map { shard in
+                BoundedQueue<(Message, Hop)>(limit: Self.handOverLimit, loop: shard.loop) { batch in
+                    for (message, hop) in batch { shard.onLoop.endpoint.receive(message, from: hop) }
+                }
+            }
+            front.onMessage = { message, hop in
+                let index = ShardChoice.index(ofCallID: message.callID, count: shards.count)
+                if index == 0 { home.endpoint.receive(message, from: hop) } else { _ = queues[index].push((message, hop)) }
+            }
+        }
+    }
+
+    /// The number of loops.
+    package var loopCount: Int { shards.count }
+
+    /// Runs `body` on a shard's loop, soon: to place a call there, to look at its calls.
+    package func withShard(_ index: Int, _ body: @escaping @Sendable (CallShard) -> Void) { shards[index].run(body) }
+
+    /// Asks every shard and waits for the answers. Not from a loop.
+    package func collect<Result: Sendable>(_ body: @escaping @Sendable (CallShard) -> Result) -> [Result] {
+        shards.map { $0.runAndWait(body) }
+    }
+
+    package var signalingCounters: SignalingCounters { front.runAndWait { $0.counters } }
+
+    package var callCounters: CallCounters {
+        collect { $0.counters }.reduce(into: CallCounters()) { $0.add($1) }
+    }
+
+    /// From now on new calls are refused with 503; those that exist go on.
+    package func drain() { gate.drain() }
+
+    /// Ends all calls and closes everything. Not from a loop. What was to be said to peers is given `grace` to go out.
+    package func close() {
+        for shard in shards { shard.runAndWait { $0.close() } }
+        front.runAndWait { $0.close() }
+    }
+}
+
+/// Sends for a loop that has no sockets: datagrams by itself, streams through the front's loop.
+private final class RemoteSender: MessageSender {
+    private let loop: EventLoop
+    private let front: LoopBound<SignalingFront>
+    private let senders: [DatagramSender]
+    private var addressing: LocalAddressing
+
+    init(loop: EventLoop, front: LoopBound<SignalingFront>, handles: [DatagramHandle], addressing: LocalAddressing) {
+        self.loop = loop
+        self.front = front
+        senders = handles.map { $0.sender(on: loop) }
+        self.addressing = addressing
+    }
+
+    func send(_ octets: [UInt8], to hop: Hop) {
+        if hop.transport == .udp, let index = addressing.socket(for: hop) {
+            octets.withUnsafeBytes { senders[index].send($0, to: hop.address) }
+        } else {
+            front.run { $0.send(octets, to: hop) }
+        }
+    }
+
+    func localAddress(to hop: Hop) -> SocketAddress { addressing.address(to: hop, on: loop) }
+}
+
+extension ClosedRange<UInt16> {
+    /// The part of a port range that the loop `index` of `count` uses: whole pairs, the first even.
+    func share(_ index: Int, of count: Int) -> ClosedRange<UInt16> {
+        let first = Int(lowerBound) + Int(lowerBound) % 2
+        let pairs = Swift.max(0, (Int(upperBound) - first + 1) / 2)
+        let start = first + pairs * index / count * 2
+        let end = first + pairs * (index + 1) / count * 2 - 1
+        return end > start ? UInt16(start)...UInt16(end) : lowerBound...lowerBound
+    }
+}
