@@ -75,6 +75,11 @@ package final class DigitInbox {
 
     package func stopReading() { reader = nil }
 
+    /// Takes the keys that wait out of `history`: they turn out to be secret.
+    package func hideWaiting() {
+        history.removeLast(min(history.count, waiting.reduce(0) { $0 + ($1.phase == .began ? 1 : 0) }))
+    }
+
     /// Forgets what waits.
     package func flush() { waiting.removeAll() }
 

@@ -13,10 +13,12 @@ package final class CollectDriver {
     private let over = Waiter<CollectResult>()
     private var playback: Playback?
     private var timer: LoopTimer?
-    /// A prompt that could not be played; the entry goes on without it.
-    package private(set) var playbackFailure: String?
-    /// Called as prompts begin.
+    private var playing: [CollectSettings.Prompt] = []
+    /// Called as prompts begin and end.
     package var onPrompt: (([CollectSettings.Prompt]) -> Void)?
+    package var onPromptEnd: (([CollectSettings.Prompt], FlowEvent.PromptEnd) -> Void)?
+    /// Called for a prompt that could not be played; the entry goes on without it.
+    package var onFailure: ((String) -> Void)?
 
     package init(
         call: any CallControl, settings: CollectSettings, prompts: [CollectSettings.Prompt: [AudioSource]]
@@ -38,8 +40,7 @@ package final class CollectDriver {
             call.digits.stopReading()
             call.digits.putBack(machine.unused)
             timer?.cancel()
-            playback?.onEnd = nil
-            playback?.stop()
+            stopPlayback()
         }
         perform(machine.start(at: call.loop.now, typed: typed))
         return try await over.wait()
@@ -50,17 +51,23 @@ package final class CollectDriver {
             switch action {
             case .play(let parts): play(parts)
             case .stopPrompt:
-                let stopped = playback
-                playback = nil
-                stopped?.onEnd = nil
-                stopped?.stop()
+                stopPlayback()
             case .finish(let result): over.resume(returning: result)
             }
         }
         arm()
     }
 
+    private func stopPlayback() {
+        guard let stopped = playback else { return }
+        playback = nil
+        stopped.onEnd = nil
+        stopped.stop()
+        onPromptEnd?(playing, .stopped)
+    }
+
     private func play(_ parts: [CollectSettings.Prompt]) {
+        playing = parts
         onPrompt?(parts)
         let playback = call.play(PlaybackRequest(parts.flatMap { prompts[$0] ?? [] }))
         self.playback = playback
@@ -74,7 +81,13 @@ package final class CollectDriver {
     private func promptEnded(_ ended: Playback, _ end: PlaybackEnd) {
         guard ended === playback else { return }
         playback = nil
-        if case .failed(let reason) = end { playbackFailure = reason }
+        switch end {
+        case .finished: onPromptEnd?(playing, .finished)
+        case .stopped: onPromptEnd?(playing, .stopped)
+        case .failed(let reason):
+            onPromptEnd?(playing, .failed(reason))
+            onFailure?(reason)
+        }
         perform(machine.promptEnded(at: call.loop.now))
     }
 

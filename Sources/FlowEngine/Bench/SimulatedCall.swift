@@ -1,0 +1,408 @@
+// A call without a network: `CallControl` in virtual time. Prompts last as long as their files, keys 100 ms; a script plays the far
+// side (FarSide.swift).
+
+import Basics
+package import CallEngine
+package import Reactor
+
+package final class SimulatedCall: CallControl {
+    package let loop: EventLoop
+    package var info: CallInfo
+    package private(set) var state = CallState.new
+    package var onEnd: ((CallEnd) -> Void)?
+    package let digits = DigitInbox()
+
+    /// How long a file plays; nil: it cannot be played, for the reason.
+    var duration: (String) -> (length: Duration, failure: String?) = { _ in (.seconds(2), nil) }
+    /// How a bridge target behaves.
+    var behaviour: (String) -> BridgeBehaviour = { _ in BridgeBehaviour() }
+    /// Called for what the flow does to the call, in words: the transcript.
+    var onAction: ((String) -> Void)?
+    /// Called as each sound begins and when it has been played whole.
+    var onSound: ((AudioSource, _ isOver: Bool) -> Void)?
+    var onDigitsSent: ((String) -> Void)?
+
+    private var playback: Playback?
+    private var soundTimers: [LoopTimer] = []
+    private var milestones: [(CallMilestone, Waiter<MilestoneResult>)] = []
+    private var listeners: [(request: ListenRequest, listening: Listening, began: Instant)] = []
+    private var recordings: [Recording] = []
+    private var rotation = 0
+    private(set) var isHeld = false
+    private(set) var wasHeld = false
+    private(set) var finalStatus = 0
+    private(set) var redirectedTo: [String] = []
+    private(set) var recordedPaths: [String] = []
+
+    package init(loop: EventLoop, info: CallInfo) {
+        self.loop = loop
+        self.info = info
+    }
+
+    private var hasMedia: Bool { state == .answered || state == .early }
+
+    // MARK: Signaling of a call that came in
+
+    package func ring() throws(CallControlError) {
+        try beforeAnswer("ring")
+        guard state == .new else { return }
+        onAction?("180 Ringing")
+        state = .ringing
+    }
+
+    package func progress() throws(CallControlError) {
+        try beforeAnswer("progress")
+        onAction?("183 Session Progress")
+        state = .early
+        reach()
+    }
+
+    package func answer() async throws {
+        try beforeAnswer("answer")
+        accept()
+        onAction?("200 OK")
+    }
+
+    package func reject(status: Int, reason: String?, headers: [CallHeader]) throws(CallControlError) {
+        try beforeAnswer("reject")
+        finalStatus = status
+        info.sipStatus = status
+        info.sipReason = reason ?? ""
+        onAction?("\(status)\(reason.map { " \($0)" } ?? "")")
+        finish(CallEnd(by: .callee, cause: CallEnd.cause(ofStatus: status)))
+    }
+
+    package func redirect(to contacts: [String]) throws(CallControlError) {
+        try beforeAnswer("redirect")
+        finalStatus = 302
+        redirectedTo = contacts
+        onAction?("302 to \(contacts.joined(separator: ", "))")
+        finish(CallEnd(by: .callee, cause: .normal, detail: "redirected"))
+    }
+
+    private func beforeAnswer(_ operation: String) throws(CallControlError) {
+        guard info.direction == .inbound else { throw .wrongState(operation: operation, why: "the call goes out") }
+        if state.isEnded { throw .wrongState(operation: operation, why: "the call has ended") }
+        if state == .answered { throw .wrongState(operation: operation, why: "the call was answered") }
+    }
+
+    private func accept() {
+        state = .answered
+        info.answered = loop.now
+        info.codec = "PCMU/8000"
+        info.sipStatus = 200
+        info.sipReason = "OK"
+        info.timings.answer = loop.now - info.started
+        reach()
+    }
+
+    // MARK: The far side
+
+    func farSideRings() {
+        guard state == .new else { return }
+        state = .ringing
+        info.sipStatus = 180
+        info.timings.ringing = loop.now - info.started
+        reach()
+    }
+
+    func farSideSendsEarlyMedia() {
+        guard state == .new || state == .ringing else { return }
+        state = .early
+        info.sipStatus = 183
+        reach()
+    }
+
+    func farSideAnswers() {
+        guard !state.isEnded, state != .answered else { return }
+        accept()
+    }
+
+    func farSideRejects(_ status: Int) {
+        guard !state.isEnded, state != .answered else { return }
+        info.sipStatus = status
+        info.sipReason =
+            [486: "Busy Here", 480: "Temporarily Unavailable", 603: "Decline", 503: "Service Unavailable"][status] ?? ""
+        finish(CallEnd(by: .callee, cause: CallEnd.cause(ofStatus: status)))
+    }
+
+    func farSideHangsUp() {
+        let caller: CallEnd.Party = info.direction == .inbound ? .caller : .callee
+        finish(CallEnd(by: caller, cause: state == .answered ? .normal : .cancelled))
+    }
+
+    func farSidePresses(_ digit: Digit, _ phase: DigitEvent.Phase) {
+        guard !state.isEnded else { return }
+        digits.receive(DigitEvent(digit: digit, phase: phase, source: .rfc4733, at: loop.now))
+    }
+
+    /// Sound of the far side: speech or a tone.
+    func farSideSounds(_ sound: FarSideSound?) {
+        self.sound = sound
+        soundSince = loop.now
+        for entry in listeners { tell(entry.listening, entry.request) }
+        armSilence()
+    }
+
+    enum FarSideSound: Equatable { case speech, tone([Double]) }
+    private var sound: FarSideSound?
+    private var soundSince = Instant.zero
+    private var silenceTimers: [LoopTimer] = []
+
+    // MARK: Milestones
+
+    package func wait(
+        for milestone: CallMilestone, timeout: Duration?
+    ) async throws(CancellationError) -> MilestoneResult {
+        if let now = result(of: milestone) { return now }
+        let over = Waiter<MilestoneResult>()
+        milestones.append((milestone, over))
+        let timer = timeout.map { loop.schedule(after: $0) { over.resume(returning: .timedOut) } }
+        defer {
+            timer?.cancel()
+            milestones.removeAll { $0.1 === over }
+        }
+        return try await over.wait()
+    }
+
+    private func result(of milestone: CallMilestone) -> MilestoneResult? {
+        if case .ended(let end) = state { return .ended(end) }
+        switch milestone {
+        case .ringing: return state == .new ? nil : .reached
+        case .earlyMedia: return hasMedia ? .reached : nil
+        case .answered: return state == .answered ? .reached : nil
+        }
+    }
+
+    private func reach() {
+        for (milestone, over) in milestones {
+            if let result = result(of: milestone) { over.resume(returning: result) }
+        }
+    }
+
+    // MARK: The end
+
+    package func hangUp(_ reason: HangUpReason) {
+        guard !state.isEnded else { return }
+        let party: CallEnd.Party = info.direction == .inbound ? .callee : .caller
+        if info.direction == .inbound, state != .answered {
+            finalStatus = reason.status
+            info.sipStatus = reason.status
+            onAction?("\(reason.status)\(reason.detail.isEmpty ? "" : " \(reason.detail)")")
+            let cause = reason.cause == .normal ? CallEnd.cause(ofStatus: reason.status) : reason.cause
+            finish(CallEnd(by: party, cause: cause, detail: reason.detail))
+            return
+        }
+        onAction?(state == .answered ? "BYE" : "CANCEL")
+        let cause = state != .answered && reason.cause == .normal ? CallEnd.Cause.cancelled : reason.cause
+        finish(CallEnd(by: party, cause: cause, detail: reason.detail))
+    }
+
+    private func finish(_ end: CallEnd) {
+        guard !state.isEnded else { return }
+        state = .ended(end)
+        info.ended = loop.now
+        playback?.stop()
+        playback = nil
+        for timer in silenceTimers { timer.cancel() }
+        silenceTimers = []
+        listeners = []
+        for recording in recordings { recording.stop() }
+        reach()
+        onEnd?(end)
+    }
+
+    package func hold(music: AudioSource?) async throws {
+        isHeld = true
+        wasHeld = true
+        onAction?("hold")
+    }
+
+    package func unhold() async throws {
+        isHeld = false
+        onAction?("unhold")
+    }
+
+    // MARK: Media
+
+    package func play(_ request: PlaybackRequest) -> Playback {
+        playback?.stop()
+        let playback = Playback()
+        guard hasMedia else {
+            playback.finish(.failed("no audio yet"))
+            return playback
+        }
+        self.playback = playback
+        var offset = Duration.zero
+        let rounds = if case .times(let times) = request.loop { times } else { 1 }
+        var endless = request.loop == .forever
+        outer: for _ in 0..<max(rounds, 1) {
+            for source in request.sources {
+                var length = Duration.zero
+                switch source {
+                case .silence(let duration): length = duration
+                case .tone, .countryTone: endless = true
+                case .file(let path):
+                    let known = duration(path)
+                    if let failure = known.failure {
+                        playback.finish(.failed(failure))
+                        self.playback = nil
+                        for timer in soundTimers { timer.cancel() }
+                        return playback
+                    }
+                    length = max(.zero, min(known.length, request.until ?? known.length) - request.from)
+                }
+                note(source, after: offset, isOver: false)
+                offset += length
+                if endless { break outer }
+                note(source, after: offset, isOver: true)
+            }
+        }
+        let began = loop.now
+        playback.stopAudio = { [weak self, weak playback] in
+            guard let self else { return }
+            playback?.played = self.loop.now - began
+            for timer in self.soundTimers { timer.cancel() }
+            self.soundTimers = []
+        }
+        if !endless {
+            let end = loop.schedule(after: offset) { [weak playback] in playback?.finish(.finished) }
+            soundTimers.append(end)
+        }
+        return playback
+    }
+
+    private func note(_ source: AudioSource, after offset: Duration, isOver: Bool) {
+        if offset == .zero, !isOver {
+            onSound?(source, false)
+            return
+        }
+        soundTimers.append(loop.schedule(after: offset) { [weak self] in self?.onSound?(source, isOver) })
+    }
+
+    package func record(_ request: RecordingRequest) throws(CallControlError) -> Recording {
+        guard hasMedia else { throw .noMedia(operation: "record") }
+        guard !recordings.contains(where: { $0.result == nil }) else {
+            throw .invalid(operation: "record", why: "a recording runs already")
+        }
+        let recording = Recording()
+        recordedPaths.append(request.path)
+        let began = loop.now
+        recording.stopRecorder = { [weak recording, loop] in
+            let length = loop.now - began
+            let bytes = 44 + Int(length.milliseconds) * 16
+            recording?.finish(RecordingResult(path: request.path, length: length, bytes: bytes, complete: true))
+        }
+        recordings.append(recording)
+        return recording
+    }
+
+    package func listen(_ request: ListenRequest) -> Listening {
+        let listening = Listening()
+        listeners.append((request, listening, loop.now))
+        listening.stopListening = { [weak self, weak listening] in
+            self?.listeners.removeAll { $0.listening === listening }
+        }
+        // The listener is told in the next turn, when it has said what it wants to hear about.
+        loop.schedule(at: loop.now) { [weak self] in
+            self?.tell(listening, request)
+            self?.armSilence()
+        }
+        return listening
+    }
+
+    private func tell(_ listening: Listening, _ request: ListenRequest) {
+        switch sound {
+        case .speech? where request.speech: listening.onEvent?(.speechBegan(at: loop.now))
+        case .tone(let heard)?:
+            for wanted in request.tones where wanted.allSatisfy({ tone in heard.contains { abs($0 - tone) <= 10 } }) {
+                listening.onEvent?(.tone(wanted, at: loop.now))
+            }
+        case nil where request.speech && soundSince == loop.now && soundSince != .zero:
+            listening.onEvent?(.speechEnded(at: loop.now))
+        default: break
+        }
+    }
+
+    private func armSilence() {
+        for timer in silenceTimers { timer.cancel() }
+        silenceTimers = []
+        guard sound == nil else { return }
+        for entry in listeners {
+            guard let length = entry.request.silence else { continue }
+            let due = max(entry.began, soundSince) + length
+            let listening = entry.listening
+            silenceTimers.append(
+                loop.schedule(at: max(due, loop.now)) { [weak listening, loop] in listening?.onEvent?(.silence(at: loop.now)) })
+        }
+    }
+
+    package func sendDigits(_ keys: String, options: SendDigitsOptions) async throws {
+        guard hasMedia else { throw CallControlError.noMedia(operation: "send-digits") }
+        for key in keys {
+            switch key {
+            case "w": try await loop.sleep(for: .milliseconds(500))
+            case "W": try await loop.sleep(for: .seconds(1))
+            default:
+                onDigitsSent?(String(key))
+                try await loop.sleep(for: options.duration + options.gap)
+            }
+        }
+    }
+
+    // MARK: Bridging
+
+    package func bridge(_ request: BridgeRequest) async throws(CancellationError) -> BridgeResult {
+        var targets = request.targets
+        if request.order == .rotate, !targets.isEmpty {
+            targets = Array(targets[(rotation % targets.count)...] + targets[..<(rotation % targets.count)])
+            rotation += 1
+        }
+        var last = BridgeResult(outcome: .unreachable, target: targets.last ?? "")
+        if request.order == .all {
+            // Those who answer win, the quickest of them; otherwise the last refusal counts.
+            let attempts = targets.map { (target: $0, behaviour: behaviour($0)) }
+            for attempt in attempts { onAction?("INVITE \(attempt.target)") }
+            let winner = attempts.filter { $0.behaviour.outcome == .answered && $0.behaviour.delay <= request.timeout }
+                .min { $0.behaviour.delay < $1.behaviour.delay }
+            if let winner { return try await attempt(winner.target, winner.behaviour, request) }
+            guard let slowest = attempts.max(by: { $0.behaviour.delay < $1.behaviour.delay }) else { return last }
+            return try await attempt(slowest.target, slowest.behaviour, request)
+        }
+        for target in targets {
+            onAction?("INVITE \(target)")
+            last = try await attempt(target, behaviour(target), request)
+            if last.outcome == .answered { break }
+        }
+        return last
+    }
+
+    private func attempt(
+        _ target: String, _ behaviour: BridgeBehaviour, _ request: BridgeRequest
+    ) async throws(CancellationError) -> BridgeResult {
+        guard behaviour.delay <= request.timeout else {
+            try await loop.sleep(for: request.timeout)
+            return BridgeResult(outcome: .noAnswer, target: target, status: 408)
+        }
+        try await loop.sleep(for: behaviour.delay)
+        let status: Int =
+            switch behaviour.outcome {
+            case .answered: 200
+            case .busy: 486
+            case .noAnswer: 480
+            case .rejected: 603
+            case .unreachable: 503
+            case .cancelled: 487
+            }
+        guard behaviour.outcome == .answered else {
+            return BridgeResult(outcome: behaviour.outcome, target: target, status: status)
+        }
+        // A caller who was not answered yet is answered with the target.
+        if info.direction == .inbound, state != .answered { accept() }
+        onAction?("connected with \(target)")
+        let began = loop.now
+        try await loop.sleep(for: behaviour.talks)
+        onAction?("\(target) hangs up")
+        return BridgeResult(outcome: .answered, target: target, status: 200, connected: loop.now - began)
+    }
+}

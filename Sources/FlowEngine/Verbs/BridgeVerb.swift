@@ -1,0 +1,104 @@
+// `bridge`: calls one or more targets and connects the caller with the one that answers.
+
+import CallEngine
+
+/// Connects the call with another.
+package struct BridgeVerb: Verb {
+    package static let name = "bridge"
+    package static let needs = VerbNeed.call
+    package static let outcomes = BridgeResult.Outcome.allCases.map(\.rawValue)
+    package static let example =
+        "bridge: { to: sip:sales@pbx.example.com, timeout: 20s, on: { busy: hangup, no-answer: hangup } }"
+
+    private let targets: [FlowText]
+    private var order = BridgeRequest.Order.all
+    private var timeout: FlowLength?
+    private var callerID: FlowText?
+    private var headers: [(name: String, value: FlowText)] = []
+    private var ringback: Sound?
+    private var silentRingback = false
+    private var earlyMedia = true
+    private var record: FlowText?
+    private var recordChannels = RecordingRequest.Channels.stereo
+
+    package init?(_ step: StepReader) {
+        if let plain = step.plain {
+            targets = NodeRead.list(plain).compactMap { step.flow.text($0, "`bridge`") }
+            if targets.isEmpty { return nil }
+            return
+        }
+        guard step.argument != nil, let map = step.open() else {
+            step.wrong("a target, a list of targets or a mapping")
+            return nil
+        }
+        _ = map.required("to", mend: "to: sip:name@host")
+        targets = step.texts("to") ?? []
+        order = map.choice("order") ?? .all
+        timeout = step.length("timeout")
+        callerID = step.text("caller-id")
+        headers = step.headers("headers")
+        earlyMedia = map.bool("early-media") ?? true
+        if let node = map.node("ringback") {
+            if case .scalar(let scalar) = node.content, ["auto", "silence"].contains(scalar.text) {
+                silentRingback = scalar.text == "silence"
+            } else if case .mapping = node.content, node["tone"] != nil, let map = MappingReader(node, "`ringback`", step.sink) {
+                ringback = map.node("tone").flatMap { ToneSpec.read($0, step.sink) }.map(Sound.tone)
+                map.finish()
+            } else {
+                ringback = Sound.read(node, "`ringback`", step.flow)
+            }
+        }
+        if let node = map.node("record") {
+            if case .mapping = node.content, let map = MappingReader(node, "`record`", step.sink) {
+                record = map.required("to").flatMap { step.flow.text($0, "`to`") }
+                if map.string("channels") == "mono" || map.bool("mono") == true { recordChannels = .mono }
+                _ = map.bool("stereo")
+                map.finish()
+            } else {
+                record = step.flow.text(node, "`record`")
+            }
+        }
+        map.notBuilt("whisper", "screen", "keys", "limit")
+    }
+
+    package var shape: StepShape {
+        var shape = StepShape(takesTime: true)
+        shape.exhaustive = Self.outcomes
+        return shape
+    }
+
+    package func run(_ run: FlowRun) async throws -> StepResult {
+        var resolved: [String] = []
+        for target in targets {
+            switch try run.value(target) {
+            case .list(let items): resolved += items.map(\.text)
+            case let value: resolved.append(value.text)
+            }
+        }
+        for target in resolved {
+            if let reason = run.environment.refusesBridge(target) { throw FlowError("bridge: \(target): \(reason)") }
+        }
+        var request = BridgeRequest(targets: resolved, order: order)
+        request.timeout = try run.length(timeout, default: request.timeout)
+        request.callerID = try callerID.map { try run.headerValue($0) }
+        request.headers = try headers.map { CallHeader(name: $0.name, value: try run.headerValue($0.value)) }
+        request.earlyMedia = earlyMedia
+        if silentRingback { request.ringback = .silence }
+        if let ringback { request.ringback = .source(try run.source(ringback)) }
+        if let record {
+            let path = try PathConfinement.resolve(try run.text(record), under: run.environment.recordingsFolder)
+            request.record = RecordingRequest(path: path, channels: recordChannels)
+            run.recordings.append(path)
+            run.recording = .object(["path": .string(path), "file": .string(try run.shown(record)), "complete": false])
+        }
+        run.emit(.bridging(resolved))
+        let result = try await run.call.bridge(request)
+        run.emit(.bridged(target: result.target, outcome: result.outcome.rawValue, status: result.status))
+        return StepResult(
+            value: .object([
+                "outcome": .string(result.outcome.rawValue), "target": .string(result.target),
+                "status": .int(Int64(result.status)),
+                "connected": .duration(result.connected)
+            ]), outcome: result.outcome.rawValue)
+    }
+}

@@ -1,0 +1,176 @@
+// What `expect` can ask, one struct a question: read from the flow, asked of the call, answered with a verdict.
+
+import Basics
+import CallEngine
+import Reactor
+
+/// One question of an `expect`.
+enum ExpectCheck: Sendable {
+    case answered
+    case status([String])
+    case digits(FlowText)
+    case speech
+    case silence(Duration)
+    case tone(ToneSpec)
+    case header(name: String, wanted: FlowText?)
+
+    /// For results: "hears speech".
+    var name: String {
+        switch self {
+        case .answered: "answered"
+        case .status(let wanted): "status \(wanted.joined(separator: " or "))"
+        case .digits(let text): "digits \(text.source)"
+        case .speech: "hears speech"
+        case .silence: "hears silence"
+        case .tone(let tone): "hears \(tone.words)"
+        case .header(let name, _): "header \(name)"
+        }
+    }
+}
+
+/// Asks one question of a call.
+struct ExpectAsker {
+    let run: FlowRun
+    let within: Duration
+    private var call: any CallControl { run.call }
+
+    init(run: FlowRun, within: Duration) {
+        self.run = run
+        self.within = within
+    }
+
+    func ask(_ check: ExpectCheck) async throws -> (passed: Bool, actual: String) {
+        switch check {
+        case .answered: return try await answered()
+        case .status(let wanted): return try await status(wanted)
+        case .digits(let text): return try await digits(try run.text(text))
+        case .speech:
+            return try await hears(ListenRequest(speech: true), "no speech") { if case .speechBegan = $0 { true } else { false } }
+        case .silence(let length):
+            return try await hears(ListenRequest(silence: length), "no silence") { if case .silence = $0 { true } else { false } }
+        case .tone(let tone):
+            let frequencies = try frequencies(of: tone)
+            return try await hears(ListenRequest(tones: frequencies), "no \(tone.words)") {
+                if case .tone = $0 { true } else { false }
+            }
+        case .header(let name, let wanted): return try header(name, wanted)
+        }
+    }
+
+    private var waited: String { "within \(FlowDuration.print(within))" }
+
+    private func since(_ start: Instant) -> String { "after \(Int((run.loop.now - start).milliseconds.rounded())) ms" }
+
+    private func answered() async throws -> (Bool, String) {
+        if call.state == .answered { return (true, "answered already") }
+        let start = run.loop.now
+        if call.info.direction == .inbound { return (false, "the flow has not answered") }
+        let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
+        switch reached {
+        case .reached: return (true, since(start))
+        case .timedOut: return (false, "no answer \(waited)")
+        case .ended(let end): return (false, endWords(end))
+        }
+    }
+
+    private func endWords(_ end: CallEnd) -> String {
+        let status = call.info.sipStatus
+        return status == 0 ? end.cause.rawValue : "\(end.cause.rawValue): \(status) \(call.info.sipReason)"
+    }
+
+    private func status(_ wanted: [String]) async throws -> (Bool, String) {
+        if call.info.direction == .outbound, call.state != .answered, !call.state.isEnded {
+            let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
+            if reached == .timedOut { return (false, "no final answer \(waited)") }
+        }
+        let status = String(call.info.sipStatus)
+        let passed = wanted.contains { pattern in
+            pattern.count == status.count && zip(pattern, status).allSatisfy { $0 == $1 || $0 == "x" }
+        }
+        if passed { run.handledEnd = true }
+        return (passed, status == "0" ? "no final answer" : "\(status) \(call.info.sipReason)")
+    }
+
+    private func digits(_ wanted: String) async throws -> (Bool, String) {
+        let pattern =
+            try wanted.hasPrefix("/") && wanted.hasSuffix("/") && wanted.count > 1
+            ? Pattern(String(wanted.dropFirst().dropLast())) : nil
+        let start = run.loop.now
+        let keys = Mailbox<DigitEvent>(loop: run.loop)
+        for event in call.digits.read({ keys.send($0) }) { keys.send(event) }
+        defer { call.digits.stopReading() }
+        var heard = ""
+        while let event = try await keys.next(until: start + within) {
+            guard event.phase == .began else { continue }
+            heard.append(event.digit.character)
+            if let pattern {
+                if pattern.matches(heard, whole: true) { return (true, heard) }
+            } else if heard == wanted {
+                return (true, heard)
+            } else if !wanted.hasPrefix(heard) {
+                break
+            }
+        }
+        return (false, heard.isEmpty ? "no digits \(waited)" : heard)
+    }
+
+    private func hears(
+        _ request: ListenRequest, _ missing: String, _ isIt: @escaping (ListenEvent) -> Bool
+    ) async throws -> (Bool, String) {
+        let start = run.loop.now
+        if call.state != .answered, call.state != .early {
+            guard call.info.direction == .outbound else { throw FlowError("expect: hears: no audio yet; `answer` comes first") }
+            let reached = try await run.seeingTheEnd { try await call.wait(for: .earlyMedia, timeout: within) }
+            if case .ended(let end) = reached { return (false, endWords(end)) }
+            if reached == .timedOut { return (false, "no audio \(waited)") }
+        }
+        let over = Waiter<Bool>()
+        let listening = call.listen(request)
+        listening.onEvent = { if isIt($0) { over.resume(returning: true) } }
+        let timer = run.loop.schedule(at: start + within) { over.resume(returning: false) }
+        defer {
+            timer.cancel()
+            listening.stop()
+        }
+        return try await over.wait() ? (true, since(start)) : (false, "\(missing) \(waited)")
+    }
+
+    private func frequencies(of tone: ToneSpec) throws -> [[Double]] {
+        switch tone {
+        case .frequencies(let frequencies, _, _): return [frequencies]
+        case .named(let name, let country):
+            let known = run.environment.toneFrequencies(name, country)
+            guard !known.isEmpty else { throw FlowError("expect: the tone `\(name)` of `\(country)` is not known") }
+            return known
+        }
+    }
+
+    private func header(_ name: String, _ wanted: FlowText?) throws -> (Bool, String) {
+        guard let header = call.info.headers.first(where: { $0.name.lowercased() == name.lowercased() }) else {
+            return (false, "no such header")
+        }
+        guard let wanted else { return (true, header.value) }
+        let text = try run.text(wanted)
+        if text.count > 1, text.hasPrefix("/"), text.hasSuffix("/") {
+            return (try Pattern(String(text.dropFirst().dropLast())).matches(header.value), header.value)
+        }
+        return (text == header.value, header.value)
+    }
+}
+
+/// The usual tones of three countries, for runs without the audio module's table (ITU-T E.180 supplement 2).
+package enum UsualTones {
+    package static func frequencies(_ name: String, _ country: String) -> [[Double]] {
+        switch (country, name) {
+        case ("us", "dial"): [[350, 440]]
+        case ("us", "ringback"): [[440, 480]]
+        case ("us", "busy"), ("us", "congestion"): [[480, 620]]
+        case ("gb", "dial"): [[350, 440]]
+        case ("gb", "ringback"): [[400, 450]]
+        case ("gb", "busy"), ("gb", "congestion"): [[400]]
+        case (_, "info"): [[950], [1400], [1800]]
+        case ("de", _): [[425]]
+        default: []
+        }
+    }
+}

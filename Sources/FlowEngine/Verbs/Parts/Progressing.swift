@@ -1,0 +1,53 @@
+// How `ring`, `progress` and `answer` wait on a call that goes out: one set of outcomes for the three.
+
+import CallEngine
+
+/// The settings of a wait for the far side.
+package struct FarSideWait: Sendable {
+    static let outcomes = ["busy", "no-answer", "rejected", "unreachable", "cancelled"]
+
+    let timeout: FlowLength?
+
+    init(_ step: StepReader) { timeout = step.length("timeout") }
+
+    func run(_ run: FlowRun, _ milestone: CallMilestone) async throws -> StepResult {
+        let limit = try timeout.map { try run.length($0) }
+        return try await run.seeingTheEnd {
+            var reached = try await run.call.wait(for: milestone, timeout: limit)
+            var outcome: String?
+            if reached == .timedOut {
+                // The wait is over and so is the attempt: CANCEL, and its end is awaited so that `on:` runs undisturbed.
+                run.call.hangUp(HangUpReason(cause: .noAnswer, detail: "no answer in time"))
+                outcome = "no-answer"
+                reached = try await run.call.wait(for: .answered, timeout: .seconds(10))
+            }
+            guard case .ended(let end) = reached else {
+                if outcome == nil {
+                    return StepResult(value: .object(["outcome": "reached", "status": .int(Int64(run.call.info.sipStatus))]))
+                }
+                return ended(outcome ?? "no-answer", run)
+            }
+            return ended(outcome ?? Self.outcome(of: end), run)
+        }
+    }
+
+    private func ended(_ outcome: String, _ run: FlowRun) -> StepResult {
+        var result = StepResult(
+            value: .object([
+                "outcome": .string(outcome), "status": .int(Int64(run.call.info.sipStatus)),
+                "reason": .string(run.call.info.sipReason)
+            ]), outcome: outcome)
+        result.endsUnlessHandled = true
+        return result
+    }
+
+    static func outcome(of end: CallEnd) -> String {
+        switch end.cause {
+        case .busy: "busy"
+        case .noAnswer, .timeout: "no-answer"
+        case .rejected: "rejected"
+        case .unreachable, .error, .mediaTimeout: "unreachable"
+        case .cancelled, .normal: "cancelled"
+        }
+    }
+}

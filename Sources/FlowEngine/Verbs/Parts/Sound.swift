@@ -1,0 +1,163 @@
+// Something to hear, as flows write it: a file, a tone, silence. Shared by the verbs that play.
+
+import CallEngine
+import Reactor
+
+/// A tone by its name in a country's plan, or by frequencies and cadence.
+package enum ToneSpec: Sendable {
+    case named(String, country: String)
+    case frequencies([Double], cadence: [Duration], level: Double)
+
+    package static let names = ["busy", "congestion", "dial", "info", "ringback"]
+
+    /// `busy`, or `{ name:, country: }`, or `{ frequencies:, cadence:, level: }`. `map` is the mapping that holds them.
+    static func read(_ map: MappingReader, default name: String?, _ sink: DiagnosticSink) -> ToneSpec? {
+        let country = map.string("country") ?? "us"
+        if country.count != 2 || !country.allSatisfy(\.isLetter) {
+            sink.error(at: map.place(of: "country"), "`country` is a code of two letters such as us or de, not `\(country)`")
+        }
+        if let node = map.node("frequencies") {
+            let frequencies = NodeRead.list(node).compactMap { NodeRead.double($0, "`frequencies`", in: 20...4000, sink) }
+            let cadence = (map.node("cadence").map(NodeRead.list) ?? []).compactMap { NodeRead.duration($0, "`cadence`", sink) }
+            guard !frequencies.isEmpty else { return nil }
+            return .frequencies(frequencies, cadence: cadence, level: map.double("level", in: -60...0) ?? -13)
+        }
+        guard let name = map.string("name") ?? name else {
+            sink.error(at: map.place, "a tone needs `name` or `frequencies`", mend: "name: busy")
+            return nil
+        }
+        return named(name, country: country, at: map.place(of: "name"), sink)
+    }
+
+    static func named(_ name: String, country: String, at place: SourcePlace, _ sink: DiagnosticSink) -> ToneSpec? {
+        guard names.contains(name) else {
+            NodeRead.unknown("tone", name, of: "the tone plan", at: place, known: names, sink)
+            return nil
+        }
+        return .named(name, country: country.lowercased())
+    }
+
+    static func read(_ node: YAMLNode, _ sink: DiagnosticSink) -> ToneSpec? {
+        if case .mapping = node.content {
+            guard let map = MappingReader(node, "`tone`", sink) else { return nil }
+            defer { map.finish() }
+            return read(map, default: nil, sink)
+        }
+        return NodeRead.string(node, "`tone`", sink).flatMap { named($0, country: "us", at: node.place, sink) }
+    }
+
+    var source: AudioSource {
+        switch self {
+        case .named(let name, let country): .countryTone(name: name, country: country)
+        case .frequencies(let frequencies, let cadence, let level):
+            .tone(frequencies: frequencies, cadence: cadence, level: level)
+        }
+    }
+
+    var words: String {
+        switch self {
+        case .named(let name, _): "tone \(name)"
+        case .frequencies(let frequencies, _, _): "tone \(frequencies.map { Value.double($0).text }.joined(separator: "+"))"
+        }
+    }
+}
+
+/// One thing that plays.
+package enum Sound: Sendable {
+    case file(FlowText)
+    case tone(ToneSpec)
+    case silence(FlowLength)
+    /// A file that was recorded, by its name under the recordings folder.
+    case recording(FlowText)
+
+    /// A file name, or `{ file: }`, `{ silence: }`. A tone has no end of its own, so it stands in no list.
+    static func read(_ node: YAMLNode, _ what: String, _ flow: FlowReader) -> Sound? {
+        guard case .mapping = node.content else {
+            return flow.text(node, what).flatMap { file($0, flow) }
+        }
+        guard let map = MappingReader(node, what, flow.sink) else { return nil }
+        defer { map.finish() }
+        if let silence = map.node("silence") { return flow.length(silence, "`silence`").map(Sound.silence) }
+        if let recording = map.node("recording") { return flow.text(recording, "`recording`").map(Sound.recording) }
+        if map.has("tone") {
+            _ = map.node("tone")
+            flow.sink.error(
+                at: map.place(of: "tone"), "a tone has no end of its own here", mend: "use the verb `tone` with `for:` as a step")
+            return nil
+        }
+        guard let file = map.required("file") else { return nil }
+        return flow.text(file, "`file`").flatMap { self.file($0, flow) }
+    }
+
+    static func file(_ text: FlowText, _ flow: FlowReader) -> Sound? {
+        if let name = text.constant, name.contains("://") {
+            flow.sink.error(at: text.place, "playing a URL is not built yet", mend: "put the file into the prompts folder")
+            return nil
+        }
+        flow.note(prompt: text)
+        return .file(text)
+    }
+
+    static func list(_ node: YAMLNode, _ what: String, _ flow: FlowReader) -> [Sound] {
+        NodeRead.list(node).compactMap { read($0, what, flow) }
+    }
+}
+
+extension FlowRun {
+    /// The path of a prompt, confined to the flow's prompts folder.
+    func source(_ sound: Sound) throws -> AudioSource {
+        switch sound {
+        case .tone(let tone): return tone.source
+        case .silence(let length): return .silence(try self.length(length))
+        case .file(let text): return .file(path: try path(text, under: frame.flow.promptsFolder))
+        case .recording(let text): return .file(path: try path(text, under: environment.recordingsFolder))
+        }
+    }
+
+    private func path(_ text: FlowText, under folder: String) throws -> String {
+        do {
+            return try PathConfinement.resolve(try self.text(text), under: folder)
+        } catch let error as PathConfinement.Refused {
+            throw FlowError("prompt: \(error.message)", at: text.place)
+        }
+    }
+
+    /// The name for logs.
+    func shown(_ sound: Sound) throws -> String {
+        switch sound {
+        case .tone(let tone): tone.words
+        case .silence(let length): "silence \(FlowDuration.print(try self.length(length)))"
+        case .file(let text), .recording(let text): try shown(text)
+        }
+    }
+
+    /// Plays to the end. Cancelling stops the audio at once.
+    func play(_ request: PlaybackRequest, names: [String], for limit: Duration? = nil) async throws -> PlaybackEnd {
+        let over = Waiter<PlaybackEnd>()
+        let playback = start(request, names: names) { over.resume(returning: $0) }
+        let timer = limit.map { loop.schedule(after: $0) { playback.stop() } }
+        defer {
+            timer?.cancel()
+            playback.stop()
+        }
+        return try await over.wait()
+    }
+
+    /// Starts playing; events say when it begins and ends.
+    func start(_ request: PlaybackRequest, names: [String], onEnd: @escaping (PlaybackEnd) -> Void) -> Playback {
+        emit(.promptBegan(names))
+        background = nil
+        let playback = call.play(request)
+        playback.onEnd = { [weak self] end in
+            let shown: FlowEvent.PromptEnd =
+                switch end {
+                case .finished: .finished
+                case .stopped: .stopped
+                case .failed(let reason): .failed(reason)
+                }
+            self?.emit(.promptEnded(names, shown))
+            onEnd(end)
+        }
+        return playback
+    }
+}

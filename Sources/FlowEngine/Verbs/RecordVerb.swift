@@ -1,0 +1,171 @@
+// `record`: a file under the recordings folder: a message (until a key, silence or a limit) or the call in the background.
+
+import CallEngine
+import Reactor
+
+/// Records.
+package struct RecordVerb: Verb {
+    package static let name = "record"
+    package static let needs = VerbNeed.media
+    package static let outcomes = ["finished", "silence", "max"]
+    package static let example = "record: { to: \"messages/${call.id}.wav\", beep: true, max: 2m, silence: 3s, finish-on: \"#\" }"
+
+    private enum Action: String, CaseIterable, Sendable {
+        case start, stop, pause, resume
+    }
+
+    private var action = Action.start
+    private var target: FlowText?
+    private var channels = RecordingRequest.Channels.caller
+    private var beep = false
+    private var longest: FlowLength?
+    private var silence: FlowLength?
+    private var finishOn = Digit("#")
+    private var background = false
+
+    package init?(_ step: StepReader) {
+        if let plain = step.plain {
+            guard let word = NodeRead.string(plain, "`record`", step.sink) else { return nil }
+            guard let action = Action(rawValue: word), action != .start else {
+                NodeRead.unknown(
+                    "value", word, of: "`record`", at: plain.place, known: ["stop", "pause", "resume"], step.sink)
+                return nil
+            }
+            self.action = action
+            return
+        }
+        guard let map = step.open() else { return nil }
+        for other in [Action.pause, .resume, .stop] where map.bool(other.rawValue) == true { action = other }
+        if action != .start { return }
+        target = step.requiredText("to", mend: "to: \"messages/${call.id}.wav\"")
+        background = map.bool("background") ?? false
+        channels = background ? .mono : .caller
+        if map.bool("mono") == true { channels = .mono }
+        if map.bool("stereo") == true { channels = .stereo }
+        if let node = map.node("channels"), let word = NodeRead.string(node, "`channels`", step.sink) {
+            if let known = RecordingRequest.Channels(rawValue: word) {
+                channels = known
+            } else {
+                NodeRead.unknown("value", word, of: "`channels`", at: node.place, known: ["mono", "stereo", "caller"], step.sink)
+            }
+        }
+        beep = map.bool("beep") ?? false
+        longest = step.length("max")
+        silence = step.length("silence")
+        if let key = step.key("finish-on") { finishOn = key }
+        if background, silence != nil || map.has("finish-on") {
+            step.sink.error(
+                at: map.place(of: silence != nil ? "silence" : "finish-on"),
+                "a recording in the background has no end by key or silence",
+                mend: "end it with `record: stop`")
+        }
+    }
+
+    package var shape: StepShape { StepShape(takesTime: action == .start && !background) }
+
+    package func run(_ run: FlowRun) async throws -> StepResult {
+        switch action {
+        case .start: break
+        case .pause, .resume:
+            try current(run).recording.isPaused = action == .pause
+            return .done
+        case .stop:
+            let current = try current(run)
+            run.backgroundRecording = nil
+            current.recording.stop()
+            return .done
+        }
+        guard let target else { throw FlowError("record: no file") }
+        let path = try PathConfinement.resolve(try run.text(target), under: run.environment.recordingsFolder)
+        if beep {
+            _ = try await run.play(
+                PlaybackRequest([.tone(frequencies: [1000], cadence: [])]), names: ["beep"], for: .milliseconds(300))
+        }
+        let recording = try run.startRecording(RecordingRequest(path: path, channels: channels), shown: try run.shown(target))
+        if background {
+            run.backgroundRecording = BackgroundRecording(recording: recording)
+            if let longest {
+                run.loop.schedule(after: try run.length(longest)) { [weak recording] in recording?.stop() }
+            }
+            return StepResult(value: run.recording)
+        }
+        let reason = try await waitForEnd(of: recording, run)
+        var map = run.recording.asMap ?? ValueMap()
+        map["reason"] = .string(reason)
+        run.recording = .map(map)
+        if recording.result?.complete == false {
+            run.emit(.warning("record: the recording is not complete: \(recording.result?.detail ?? "")", at: run.currentPlace))
+        }
+        return StepResult(value: .map(map), outcome: reason)
+    }
+
+    private func current(_ run: FlowRun) throws -> BackgroundRecording {
+        guard let recording = run.backgroundRecording else {
+            throw FlowError("record: \(action.rawValue): nothing is being recorded in the background")
+        }
+        return recording
+    }
+
+    private func waitForEnd(of recording: Recording, _ run: FlowRun) async throws -> String {
+        let over = Waiter<String>()
+        let limit = run.loop.schedule(after: try run.length(longest, default: .seconds(3600))) { over.resume(returning: "max") }
+        var listening: Listening?
+        if let silence {
+            listening = run.call.listen(ListenRequest(silence: try run.length(silence)))
+            listening?.onEvent = { if case .silence = $0 { over.resume(returning: "silence") } }
+        }
+        // Keys that were typed before the recording began don't end it.
+        _ = run.call.digits.read { [finishOn] event in
+            if event.phase == .began, event.digit == finishOn { over.resume(returning: "finished") }
+        }
+        defer {
+            limit.cancel()
+            listening?.stop()
+            run.call.digits.stopReading()
+            recording.stop()
+        }
+        let reason = try await over.wait()
+        recording.stop()
+        // The file is closed on the recorder's thread.
+        try await run.whenClosed(recording)
+        return reason
+    }
+}
+
+/// A recording that goes on while other steps run.
+struct BackgroundRecording {
+    let recording: Recording
+}
+
+extension FlowRun {
+    /// Starts recording; `recording` tells of it from now on, and again when the file is closed.
+    func startRecording(_ request: RecordingRequest, shown: String) throws -> Recording {
+        let recording = try call.record(request)
+        pendingRecordings += 1
+        recordings.append(request.path)
+        self.recording = .object(["path": .string(request.path), "file": .string(shown), "complete": false])
+        emit(.recordingBegan(path: shown))
+        recording.onEnd = { [weak self] result in self?.recorded(result, shown: shown) }
+        return recording
+    }
+
+    private func recorded(_ result: RecordingResult, shown: String) {
+        pendingRecordings -= 1
+        recording = .object([
+            "path": .string(result.path), "file": .string(shown), "length": .duration(result.length),
+            "bytes": .int(Int64(result.bytes)), "checksum": .string(result.checksum), "complete": .bool(result.complete),
+            "detail": .string(result.detail)
+        ])
+        emit(.recorded(path: shown, length: result.length, complete: result.complete))
+        if pendingRecordings == 0 { allClosed?.resume(returning: ()) }
+    }
+
+    func whenClosed(_ recording: Recording) async throws {
+        guard recording.result == nil else { return }
+        let closed = Waiter<Void>()
+        allClosed = closed
+        let timer = loop.schedule(after: .seconds(5)) { closed.resume(returning: ()) }
+        defer { timer.cancel() }
+        try await closed.wait()
+    }
+}

@@ -1,0 +1,19 @@
+// `unhold`: ends `hold`.
+
+import CallEngine
+
+/// Takes the far side back.
+package struct UnholdVerb: Verb {
+    package static let name = "unhold"
+    package static let needs = VerbNeed.answered
+    package static let example = "unhold"
+
+    package init?(_ step: StepReader) {
+        guard step.open() != nil else { return nil }
+    }
+
+    package func run(_ run: FlowRun) async throws -> StepResult {
+        try await run.call.unhold()
+        return .done
+    }
+}
