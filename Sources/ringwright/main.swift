@@ -21,6 +21,7 @@ exit(status.rawValue)
 func run(_ arguments: CommandArguments) throws(CommandFailure) -> ExitStatus {
     switch arguments.command {
     case "check": return runCheck(arguments)
+    case "test": return runTest(arguments)
     case "doctor": return try runDoctor(arguments)
     default: throw CommandFailure(.wrong, "the command \(arguments.command) is not built yet")
     }

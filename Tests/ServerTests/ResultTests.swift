@@ -2,6 +2,7 @@
 
 import Basics
 import CallEngine
+import FlowEngine
 import Server
 import Testing
 

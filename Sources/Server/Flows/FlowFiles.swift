@@ -1,12 +1,34 @@
-// The one place at which commands meet the flow language.
+// The one place at which commands load flows: always with prompts that were really read.
 
 package import FlowEngine
 
 package enum FlowFiles {
     /// All findings about a flow file, in its order.
-    package static func check(_ file: String) -> [Diagnostic] {
-        let sink = DiagnosticSink()
-        _ = YAML.parse(ConfigurationSources.process.readFile(file) ?? "", file: file, into: sink)
-        return sink.sorted
+    package static func check(_ file: String) -> [Diagnostic] { load(file).diagnostics }
+
+    /// Loads and checks a flow.
+    /// - Parameters:
+    ///   - environmentNames: what the configuration lists under `env`; nil: any name is taken.
+    ///   - arguments: names of variables that come from outside.
+    package static func load(
+        _ file: String, environmentNames: Set<String>? = nil, arguments: Set<String> = []
+    ) -> FlowLoadResult {
+        var options = FlowLoadOptions()
+        options.prompts = AudioPromptInspector()
+        options.environmentNames = environmentNames
+        options.arguments = arguments
+        return FlowLoader.load(path: file, options: options)
+    }
+
+    /// A flow that can run. Its mistakes end the command; warnings are returned.
+    package static func usable(
+        _ file: String, environmentNames: Set<String>? = nil, arguments: Set<String> = []
+    ) throws(CommandFailure) -> (flow: Flow, warnings: [Diagnostic]) {
+        let result = load(file, environmentNames: environmentNames, arguments: arguments)
+        guard let flow = result.flow else {
+            let errors = result.diagnostics.filter { $0.severity == .error }.map(\.description)
+            throw CommandFailure(.wrong, "the flow cannot be used:\n" + errors.joined(separator: "\n"))
+        }
+        return (flow, result.diagnostics)
     }
 }

@@ -2,6 +2,7 @@
 
 import Basics
 package import CallEngine
+package import FlowEngine
 
 /// What came of a call.
 package struct CallResult: Equatable, Sendable {
@@ -11,21 +12,6 @@ package struct CallResult: Equatable, Sendable {
         case failed
         /// This side's doing.
         case error
-    }
-
-    /// What the flow expected and what was there.
-    package struct Expectation: Equatable, Sendable {
-        /// `hears speech`
-        package var name: String
-        package var passed: Bool
-        /// `after 312 ms`
-        package var actual: String
-
-        package init(name: String, passed: Bool, actual: String) {
-            self.name = name
-            self.passed = passed
-            self.actual = actual
-        }
     }
 
     package var call: String
@@ -42,6 +28,8 @@ package struct CallResult: Equatable, Sendable {
     package var digitsReceived: String
     package var expectations: [Expectation]
     package var wasAnswered: Bool
+    /// The flow broke down: a mistake in it, a file that is not there.
+    package var flowFailed = false
 
     /// - Parameters:
     ///   - info: the facts at the call's end.
@@ -66,9 +54,19 @@ package struct CallResult: Equatable, Sendable {
         wasAnswered = info.answered != nil
     }
 
+    /// As above, for a call that ran a flow.
+    package init(info: CallInfo, end: CallEnd, target: String, outcome: FlowOutcome, digitsReceived: String) {
+        self.init(
+            info: info, end: end, target: target, flow: outcome.flow, digitsSent: outcome.digitsSent,
+            digitsReceived: digitsReceived,
+            expectations: outcome.expectations)
+        flowFailed = outcome.result == .error
+        if flowFailed, let error = outcome.error, self.end.detail.isEmpty { self.end.detail = "\(error)" }
+    }
+
     /// Expectations decide when there are any, unless this side broke down; otherwise an answer and a normal end are what a call is for.
     package var verdict: Verdict {
-        if end.cause == .error { return .error }
+        if flowFailed || end.cause == .error { return .error }
         if expectations.contains(where: { !$0.passed }) { return .failed }
         if !expectations.isEmpty { return .passed }
         return wasAnswered && end.cause == .normal ? .passed : .failed
