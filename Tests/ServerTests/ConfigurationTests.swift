@@ -36,7 +36,7 @@ import Testing
                 sip: { server: "${env.HOST}", username: bot, password: ${file./run/secrets/desk} }
             routes:
               - { to: "100", flow: flows/reception.yaml }
-              - { line: carrier, to: "/^\\+1555.*/", flow: flows/orders.yaml, vars: { shop: north } }
+              - { line: carrier, to: "/^\\+1555.*/", flow: flows/orders.yaml, vars: { shop: north, tries: 3, tags: [ a, true ], host: "${env.HOST}" } }
               - { to: "/^[0-9]+$/", bridge: "sip:${call.to.user}@pbx.example.com" }
             allow:
               bridge: [ "sip:*@pbx.example.com", "tel:+1555*" ]
@@ -71,7 +71,11 @@ import Testing
         #expect(configuration.route(to: "100", line: "")?.target == .flow("etc/flows/reception.yaml"))
         let order = try #require(configuration.route(to: "+15551234", line: "carrier"))
         #expect(order.target == .flow("etc/flows/orders.yaml"))
-        #expect(order.vars.keys.sorted() == ["shop"])
+        #expect(
+            order.vars == [
+                "shop": .string("north"), "tries": .int(3), "tags": .list([.string("a"), .bool(true)]),
+                "host": .string("192.0.2.7")
+            ])
         #expect(configuration.route(to: "+15551234", line: "desk") == nil)
         #expect(configuration.route(to: "101", line: "")?.target == .bridge("sip:${call.to.user}@pbx.example.com"))
         #expect(configuration.environment == ["SHOP_URL": "https://shop.example.com"])

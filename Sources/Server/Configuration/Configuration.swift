@@ -16,6 +16,8 @@ package struct Configuration: Sendable {
     package var allow = Allowance()
     /// Names of environment variables that expressions may read, with their values; unset ones are left out.
     package var environment: [String: String] = [:]
+    /// All names that `env` lists, set or not.
+    package var environmentNames: [String] = []
     /// The folder that everything recorded lies in.
     package var recordings = "recordings"
     package var control = Control()

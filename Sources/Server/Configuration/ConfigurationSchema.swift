@@ -30,7 +30,7 @@ struct ConfigurationSchema {
         result.lines = LineSchema(schema: self).read(top)
         readAllow(top, into: &result.allow)
         result.routes = RouteSchema(schema: self, lines: result.lines.map(\.name), allow: result.allow).read(top)
-        readEnvironment(top, into: &result.environment)
+        readEnvironment(top, into: &result)
         if let folder = top.text("recordings") { result.recordings = path(folder.text) }
         readControl(top, into: &result.control)
         readLog(top, into: &result.log)
@@ -164,13 +164,14 @@ struct ConfigurationSchema {
         }
     }
 
-    private func readEnvironment(_ top: FieldReader, into environment: inout [String: String]) {
+    private func readEnvironment(_ top: FieldReader, into result: inout Configuration) {
         for name in top.texts("env") ?? [] {
             guard name.text.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil else {
                 sink.error(at: name.place, "`env` lists names of environment variables; \(name.shown) is none")
                 continue
             }
-            environment[name.text] = sources.environment[name.text]
+            result.environmentNames.append(name.text)
+            result.environment[name.text] = sources.environment[name.text]
             if sources.environment[name.text] == nil {
                 sink.warning(at: name.place, "the environment has no \(name.text): expressions that read it fail")
             }

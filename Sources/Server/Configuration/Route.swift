@@ -11,7 +11,7 @@ package struct Route: Sendable {
         case pattern(Pattern)
     }
 
-    package enum Target: Equatable, Sendable {
+    package enum Target: Hashable, Sendable {
         /// The path of a flow; relative ones are already resolved against the configuration's folder.
         case flow(String)
         /// The call is connected with this target: text with `${…}`.
@@ -23,12 +23,12 @@ package struct Route: Sendable {
     /// nil: calls over any line, and over none.
     package var line: String?
     package var target: Target
-    /// Start values of the flow's variables, as `${…}` text, numbers or whatever YAML they were.
-    package var vars: [String: YAMLNode]
+    /// Start values of the flow's variables.
+    package var vars: [String: Value]
     package var place: SourcePlace
 
     package init(
-        to: Number? = nil, line: String? = nil, target: Target, vars: [String: YAMLNode] = [:], place: SourcePlace
+        to: Number? = nil, line: String? = nil, target: Target, vars: [String: Value] = [:], place: SourcePlace
     ) {
         self.to = to
         self.line = line

@@ -50,7 +50,7 @@ struct RouteSchema {
         }
         if let vars = fields.field("vars") {
             if case .mapping(let pairs) = vars.content {
-                result.vars = Dictionary(pairs.map { ($0.key.text, $0.value) }) { first, _ in first }
+                for pair in pairs { result.vars[pair.key.text] = value(of: pair.value, fields, "vars.\(pair.key.text)") }
             } else {
                 sink.error(at: vars.place, "`\(path).vars` is a mapping of names to values, not \(vars.kind)")
             }
@@ -83,6 +83,25 @@ struct RouteSchema {
         case (_?, let bridge?):
             sink.error(at: bridge.place, "a route has `flow` or `bridge`, not both")
             return nil
+        }
+    }
+
+    /// A value of a flow, with text from outside put in.
+    private func value(of node: YAMLNode, _ fields: FieldReader, _ name: String) -> Value {
+        switch node.content {
+        case .sequence(let items): return .list(items.map { value(of: $0, fields, name) })
+        case .mapping(let pairs):
+            var map = ValueMap()
+            for pair in pairs { map[pair.key.text] = value(of: pair.value, fields, "\(name).\(pair.key.text)") }
+            return .map(map)
+        case .scalar(let scalar):
+            switch scalar.value {
+            case .null: return .null
+            case .bool(let flag): return .bool(flag)
+            case .int(let number): return .int(number)
+            case .float(let number): return .double(number)
+            case .string: return fields.text(of: node, named: fields.full(name)).map { .string($0.text) } ?? .null
+            }
         }
     }
 
