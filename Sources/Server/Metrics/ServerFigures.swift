@@ -16,9 +16,12 @@ package struct ServerFigures: Sendable {
     package var ended: [CallEnd.Cause: UInt64] = [:]
     /// Calls refused at the door, by reason.
     package var refused: [Admission.Refusal: UInt64] = [:]
-    package var packetsSent: UInt64 = 0
-    package var packetsReceived: UInt64 = 0
-    package var packetsLost: UInt64 = 0
+    package var answered: UInt64 = 0
+    /// Incoming calls refused with 488: no codec in common.
+    package var unacceptable: UInt64 = 0
+    package var signaling = SignalingCounters()
+    /// The media of all calls that are over; nil: nobody counts it.
+    package var media: MediaReport?
     package var loops: [Loop] = []
 
     package struct Loop: Sendable {
@@ -60,10 +63,27 @@ package struct ServerFigures: Sendable {
         text.add(
             "ringwright_calls_refused_total", .counter, "Calls refused with 503, by the limit that was reached.",
             Admission.Refusal.allCases.map { ([("limit", $0.rawValue)], Double(refused[$0] ?? 0)) })
+        text.add("ringwright_calls_answered_total", .counter, "Calls that were answered.", Double(answered))
         text.add(
-            "ringwright_rtp_packets_total", .counter, "Media packets.",
-            [([("direction", "sent")], Double(packetsSent)), ([("direction", "received")], Double(packetsReceived))])
-        text.add("ringwright_rtp_packets_lost_total", .counter, "Media packets that never arrived.", Double(packetsLost))
+            "ringwright_calls_unacceptable_total", .counter, "Calls refused for want of a common codec.", Double(unacceptable))
+        text.add(
+            "ringwright_sip_messages_total", .counter, "SIP messages.",
+            [([("direction", "received")], Double(signaling.received)), ([("direction", "sent")], Double(signaling.sent))])
+        text.add(
+            "ringwright_sip_problems_total", .counter, "What went wrong with SIP messages and streams.",
+            [
+                ([("kind", "garbage")], Double(signaling.garbage)), ([("kind", "malformed")], Double(signaling.malformed)),
+                ([("kind", "send-failure")], Double(signaling.sendFailures)),
+                ([("kind", "stream-refused")], Double(signaling.streamsRefused))
+            ])
+        if let media {
+            text.add(
+                "ringwright_rtp_packets_total", .counter, "Media packets of calls that are over.",
+                [([("direction", "sent")], Double(media.sent)), ([("direction", "received")], Double(media.received))])
+            text.add(
+                "ringwright_rtp_packets_lost_total", .counter, "Media packets that never arrived, of calls that are over.",
+                Double(max(0, media.lost)))
+        }
         text.add(
             "ringwright_loop_busy_seconds_total", .counter, "Time that a loop worked.",
             loops.map { ([("loop", $0.name)], $0.busy) })
