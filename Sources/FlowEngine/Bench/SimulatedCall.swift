@@ -27,7 +27,7 @@ package final class SimulatedCall: CallControl {
     private var milestones: [(CallMilestone, Waiter<MilestoneResult>)] = []
     private var listeners: [(request: ListenRequest, listening: Listening, began: Instant)] = []
     private var recordings: [Recording] = []
-    private var rotation = 0
+    var rotation = 0
     private(set) var isHeld = false
     private(set) var wasHeld = false
     private(set) var finalStatus = 0
@@ -86,7 +86,7 @@ package final class SimulatedCall: CallControl {
         if state == .answered { throw .wrongState(operation: operation, why: "the call was answered") }
     }
 
-    private func accept() {
+    func accept() {
         state = .answered
         info.answered = loop.now
         info.codec = "PCMU/8000"
@@ -113,7 +113,8 @@ package final class SimulatedCall: CallControl {
         reach()
     }
 
-    func farSideAnswers() {
+    /// The far side answers.
+    package func farSideAnswers() {
         guard !state.isEnded, state != .answered else { return }
         accept()
     }
@@ -126,12 +127,14 @@ package final class SimulatedCall: CallControl {
         finish(CallEnd(by: .callee, cause: CallEnd.cause(ofStatus: status)))
     }
 
-    func farSideHangsUp() {
+    /// The far side ends the call.
+    package func farSideHangsUp() {
         let caller: CallEnd.Party = info.direction == .inbound ? .caller : .callee
         finish(CallEnd(by: caller, cause: state == .answered ? .normal : .cancelled))
     }
 
-    func farSidePresses(_ digit: Digit, _ phase: DigitEvent.Phase) {
+    /// A key of the far side goes down or comes up.
+    package func farSidePresses(_ digit: Digit, _ phase: DigitEvent.Phase) {
         guard !state.isEnded else { return }
         digits.receive(DigitEvent(digit: digit, phase: phase, source: .rfc4733, at: loop.now))
     }
@@ -348,61 +351,5 @@ package final class SimulatedCall: CallControl {
                 try await loop.sleep(for: options.duration + options.gap)
             }
         }
-    }
-
-    // MARK: Bridging
-
-    package func bridge(_ request: BridgeRequest) async throws(CancellationError) -> BridgeResult {
-        var targets = request.targets
-        if request.order == .rotate, !targets.isEmpty {
-            targets = Array(targets[(rotation % targets.count)...] + targets[..<(rotation % targets.count)])
-            rotation += 1
-        }
-        var last = BridgeResult(outcome: .unreachable, target: targets.last ?? "")
-        if request.order == .all {
-            // Those who answer win, the quickest of them; otherwise the last refusal counts.
-            let attempts = targets.map { (target: $0, behaviour: behaviour($0)) }
-            for attempt in attempts { onAction?("INVITE \(attempt.target)") }
-            let winner = attempts.filter { $0.behaviour.outcome == .answered && $0.behaviour.delay <= request.timeout }
-                .min { $0.behaviour.delay < $1.behaviour.delay }
-            if let winner { return try await attempt(winner.target, winner.behaviour, request) }
-            guard let slowest = attempts.max(by: { $0.behaviour.delay < $1.behaviour.delay }) else { return last }
-            return try await attempt(slowest.target, slowest.behaviour, request)
-        }
-        for target in targets {
-            onAction?("INVITE \(target)")
-            last = try await attempt(target, behaviour(target), request)
-            if last.outcome == .answered { break }
-        }
-        return last
-    }
-
-    private func attempt(
-        _ target: String, _ behaviour: BridgeBehaviour, _ request: BridgeRequest
-    ) async throws(CancellationError) -> BridgeResult {
-        guard behaviour.delay <= request.timeout else {
-            try await loop.sleep(for: request.timeout)
-            return BridgeResult(outcome: .noAnswer, target: target, status: 408)
-        }
-        try await loop.sleep(for: behaviour.delay)
-        let status: Int =
-            switch behaviour.outcome {
-            case .answered: 200
-            case .busy: 486
-            case .noAnswer: 480
-            case .rejected: 603
-            case .unreachable: 503
-            case .cancelled: 487
-            }
-        guard behaviour.outcome == .answered else {
-            return BridgeResult(outcome: behaviour.outcome, target: target, status: status)
-        }
-        // A caller who was not answered yet is answered with the target.
-        if info.direction == .inbound, state != .answered { accept() }
-        onAction?("connected with \(target)")
-        let began = loop.now
-        try await loop.sleep(for: behaviour.talks)
-        onAction?("\(target) hangs up")
-        return BridgeResult(outcome: .answered, target: target, status: 200, connected: loop.now - began)
     }
 }

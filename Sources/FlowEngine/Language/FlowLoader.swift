@@ -125,19 +125,20 @@ private struct FlowBuilder {
     }
 
     private mutating func readSections(_ map: MappingReader) {
-        guard let node = map.required("sections", mend: "sections:\n  start:\n    - answer") else { return }
+        guard let node = map.required("sections", mend: "sections: { main: [ answer, hangup ] }") else { return }
         guard let sections = MappingReader(node, "`sections`", sink) else { return }
         for pair in sections.entries {
             let block = reader.block(pair.value)
             if pair.value.isNull { sink.warning(at: pair.key.place, "the section `\(pair.key.text)` is empty") }
             flow.sections.append(FlowSection(name: pair.key.text, place: pair.key.place, block: block))
         }
+        let start = map.node("start")
         guard let first = flow.sections.first else {
             sink.error(at: node.place, "a flow has at least one section")
             return
         }
         flow.start = first.name
-        if let start = map.node("start"), let name = NodeRead.string(start, "`start`", sink) {
+        if let start, let name = NodeRead.string(start, "`start`", sink) {
             flow.start = name
             if flow.section(name) == nil {
                 NodeRead.unknown("section", name, of: "`start`", at: start.place, known: flow.sections.map(\.name), sink)

@@ -239,8 +239,26 @@ private final class YAMLEventReader {
             return
         }
         let place = place(line: raw.problem_mark.line, column: raw.problem_mark.column)
+        if let hash = hashBefore(place) {
+            sink.error(
+                at: hash, "`#` begins a comment, and what follows it is lost", mend: "write \"#\" in quotes if you mean the key")
+            return
+        }
         let explained = YAMLProblem.explain(String(cString: problem), sign: sign(at: place), before: signBefore(place))
         sink.error(at: place, explained.message, mend: explained.mend)
+    }
+
+    /// `{ finish-on: # }`: the comment swallows the closing brace, so the reader stumbles lines later. The last such `#`.
+    private func hashBefore(_ place: SourcePlace) -> SourcePlace? {
+        for index in (0..<min(place.line, lines.count)).reversed() {
+            let line = Array(lines[index].unicodeScalars)
+            for column in line.indices.dropFirst(2) where line[column] == "#" && line[column - 1] == " " {
+                let before = line[..<column].last { $0 != " " }
+                let opened = line[..<column].reduce(0) { $1 == "{" || $1 == "[" ? $0 + 1 : $1 == "}" || $1 == "]" ? $0 - 1 : $0 }
+                if opened > 0, before == ":" || before == "," || before == "[" { return self.place(line: index, column: column) }
+            }
+        }
+        return nil
     }
 
     private func sign(at place: SourcePlace) -> Character? {
