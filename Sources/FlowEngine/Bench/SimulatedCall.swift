@@ -13,14 +13,17 @@ package final class SimulatedCall: CallControl {
     package let digits = DigitInbox()
 
     /// How long a file plays; nil: it cannot be played, for the reason.
-    var duration: (String) -> (length: Duration, failure: String?) = { _ in (.seconds(2), nil) }
+    package var duration: (String) -> (length: Duration, failure: String?) = { _ in (.seconds(2), nil) }
     /// How a bridge target behaves.
     var behaviour: (String) -> BridgeBehaviour = { _ in BridgeBehaviour() }
     /// Called for what the flow does to the call, in words: the transcript.
-    var onAction: ((String) -> Void)?
+    package var onAction: ((String) -> Void)?
     /// Called as each sound begins and when it has been played whole.
-    var onSound: ((AudioSource, _ isOver: Bool) -> Void)?
-    var onDigitsSent: ((String) -> Void)?
+    package var onSound: ((AudioSource, _ isOver: Bool) -> Void)?
+    /// Called when what plays was cut.
+    package var onSoundStopped: (() -> Void)?
+    /// Called for each key that the flow sends.
+    package var onDigitsSent: ((String) -> Void)?
 
     private var playback: Playback?
     private var soundTimers: [LoopTimer] = []
@@ -98,7 +101,8 @@ package final class SimulatedCall: CallControl {
 
     // MARK: The far side
 
-    func farSideRings() {
+    /// 180 of the far side.
+    package func farSideRings() {
         guard state == .new else { return }
         state = .ringing
         info.sipStatus = 180
@@ -140,14 +144,14 @@ package final class SimulatedCall: CallControl {
     }
 
     /// Sound of the far side: speech or a tone.
-    func farSideSounds(_ sound: FarSideSound?) {
+    package func farSideSounds(_ sound: FarSideSound?) {
         self.sound = sound
         soundSince = loop.now
         for entry in listeners { tell(entry.listening, entry.request) }
         armSilence()
     }
 
-    enum FarSideSound: Equatable { case speech, tone([Double]) }
+    package enum FarSideSound: Equatable, Sendable { case speech, tone([Double]) }
     private var sound: FarSideSound?
     private var soundSince = Instant.zero
     private var silenceTimers: [LoopTimer] = []
@@ -267,6 +271,7 @@ package final class SimulatedCall: CallControl {
             playback?.played = self.loop.now - began
             for timer in self.soundTimers { timer.cancel() }
             self.soundTimers = []
+            self.onSoundStopped?()
         }
         if !endless {
             let end = loop.schedule(after: offset) { [weak playback] in playback?.finish(.finished) }

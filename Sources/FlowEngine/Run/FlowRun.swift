@@ -86,7 +86,7 @@ package final class FlowRun {
         await waitForEnd()
         await waitForRecordings()
         await runAlways()
-        call.onEnd = previous
+        if !call.state.isEnded { call.onEnd = previous }
         let outcome = makeOutcome()
         emit(.ended(outcome.result))
         return outcome
@@ -163,14 +163,14 @@ package final class FlowRun {
     }
 
     /// `failed:` is a section of its own; it may `goto` others.
-    private func runFailed(_ block: Block) async throws {
+    func runFailed(_ block: Block) async throws {
         emit(.section("failed"))
         do {
             try await run(block)
         } catch FlowTransfer.goto(let section, _) {
             frame.flow.start = section
             try await runSections()
-        } catch FlowTransfer.end {
+        } catch FlowTransfer.end where !frame.isSubflow {
         }
     }
 
@@ -344,7 +344,8 @@ package final class FlowRun {
         } else if expectations.contains(where: { !$0.passed }) {
             result = .failed
         } else if let callEnd, callEnd.cause != .normal, !handledEnd, call.info.direction == .outbound {
-            result = .failed
+            // A flow that gives up an attempt of its own accord has done what it was to do.
+            result = callEnd.cause == .cancelled && callEnd.by == .caller ? .passed : .failed
         } else {
             result = .passed
         }

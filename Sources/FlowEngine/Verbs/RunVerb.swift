@@ -58,7 +58,7 @@ package struct RunVerb: Verb {
         } catch let error as FlowError {
             guard let failed = flow.failed, !Task.isCancelled else { throw error }
             run.emit(.failed(error.message, at: error.place))
-            try await run.run(failed)
+            try await run.runFailed(failed)
         }
         var result = ValueMap()
         for (name, value) in run.frame.variables.sorted(by: { $0.key < $1.key }) { result[name] = value }
