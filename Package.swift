@@ -56,6 +56,11 @@ let package = Package(
         + module(
             "Server", ["Basics", "Reactor", "Audio", "SIP", "RTP", "CallEngine", "FlowEngine", "Web"], testsAlsoUse: ["TestKit"])
         + [
+            // What scripts/bench measures.
+            .executableTarget(
+                name: "CallBench",
+                dependencies: ["Basics", "Reactor", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/CallBench",
+                swiftSettings: settings),
             .executableTarget(
                 name: "ringwright", dependencies: ["Server"], swiftSettings: settings),
             .target(

@@ -37,7 +37,7 @@ package final class Engine: Sendable {
         self.front = front
         let (listeners, handles) = front.runAndWait { ($0.boundListeners, $0.datagramHandles) }
         self.listeners = listeners
-        let bindTo: IPAddress = settings.listeners.contains { $0.address.ip.isV6 } ? .any6 : .any4
+        let bindTo = Self.mediaAddress(settings.listeners)
         shards = loops.enumerated().map { index, loop in
             loop.runAndWait {
                 let sender: any MessageSender =
@@ -56,6 +56,13 @@ package final class Engine: Sendable {
             }
         }
         connect()
+    }
+
+    /// Where RTP is bound: the one address that all listeners have, or all addresses of this host.
+    private static func mediaAddress(_ listeners: [EngineSettings.Listener]) -> IPAddress {
+        let addresses = Set(listeners.map(\.address.ip))
+        if addresses.count == 1, let only = addresses.first, !only.isUnspecified { return only }
+        return addresses.contains { $0.isV6 } ? .any6 : .any4
     }
 
     /// Hands each message to the loop of its Call-ID.
