@@ -93,6 +93,9 @@ package final class Engine: Sendable {
     /// Runs `body` on a shard's loop, soon: to place a call there, to look at its calls.
     package func withShard(_ index: Int, _ body: @escaping @Sendable (CallShard) -> Void) { shards[index].run(body) }
 
+    /// The shard itself, for who is on its loop.
+    package func shard(_ index: Int) -> CallShard { shards[index].onLoop }
+
     /// Asks every shard and waits for the answers. Not from a loop.
     package func collect<Result: Sendable>(_ body: @escaping @Sendable (CallShard) -> Result) -> [Result] {
         shards.map { $0.runAndWait(body) }

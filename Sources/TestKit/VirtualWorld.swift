@@ -1,0 +1,59 @@
+// Engines that call each other without a kernel: one virtual loop, an in-memory network with its faults, a clock turned by hand.
+
+import Basics
+package import CallEngine
+package import Reactor
+
+/// A world in which hours pass in milliseconds, the same way for the same seed.
+package final class VirtualWorld {
+    package let loop: VirtualLoop
+    package let network: VirtualNetwork
+    private let seed: UInt64
+    private let workers = MediaWorkers.inline()
+    private var engines: [Engine] = []
+
+    package init(seed: UInt64) {
+        self.seed = seed
+        network = VirtualNetwork(seed: seed)
+        loop = VirtualLoop(network: network)
+    }
+
+    /// An engine on a host of its own, listening on UDP and TCP 5060.
+    package func engine(
+        at ip: String, settings adjust: ((inout EngineSettings) -> Void)?, trace: (@Sendable (TracedMessage) -> Void)? = nil,
+        onIncoming: ((Call) -> Void)? = nil
+    ) throws -> Engine {
+        let address = SocketAddress(ip: IPAddress(ip)!, port: 5060)
+        var settings = EngineSettings(
+            listeners: [.init(.udp, address), .init(.tcp, address)], limits: .init(calls: 100_000, callsPerSecond: 100_000))
+        adjust?(&settings)
+        let engine = try Engine(
+            settings: settings, loops: [loop], workers: workers, nameWorkers: .inline(name: "names"),
+            seed: seed &* 31 &+ UInt64(engines.count), trace: trace, onIncoming: { _ in })
+        engine.shard(0).onIncoming = onIncoming
+        engines.append(engine)
+        return engine
+    }
+
+    package func engine(at ip: String, onIncoming: ((Call) -> Void)? = nil) throws -> Engine {
+        try engine(at: ip, settings: nil, onIncoming: onIncoming)
+    }
+
+    /// Lets all timers of ended calls run out, closes the engines, and tells what is left: nothing, when all is well.
+    package func finish() -> [String] {
+        loop.run(for: .seconds(120))
+        var left: [String] = []
+        for (index, engine) in engines.enumerated() {
+            let shard = engine.shard(0)
+            if shard.heldCalls > 0 { left.append("engine \(index): \(shard.heldCalls) calls") }
+            if shard.endpoint.held > 0 { left.append("engine \(index): \(shard.endpoint.held) transactions and dialogs") }
+            if engine.gate.active != 0 { left.append("engine \(index): \(engine.gate.active) calls counted as active") }
+            engine.close()
+        }
+        loop.run(for: .seconds(1))
+        if loop.liveTasks > 0 { left.append("\(loop.liveTasks) tasks") }
+        if loop.pendingTimers > 0 { left.append("\(loop.pendingTimers) timers") }
+        if network.openSockets > 0 { left.append("\(network.openSockets) sockets") }
+        return left
+    }
+}
