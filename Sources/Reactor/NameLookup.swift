@@ -1,4 +1,5 @@
 package import Basics
+import CLinux
 import Glibc
 
 /// Host names by the system's resolver. It blocks: for workers, never for loops.
