@@ -46,6 +46,9 @@ final class ReceiveBatch {
     private let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: count)
     private let names = UnsafeMutablePointer<sockaddr_in6>.allocate(capacity: count)
     private let headers = UnsafeMutablePointer<rw_mmsghdr>.allocate(capacity: count)
+    /// A slot holds a cmsghdr and a timespec.
+    private let controls = UnsafeMutableRawPointer.allocate(byteCount: count * controlStride, alignment: 16)
+    private static let controlStride = 64
 
     init() {
         for index in 0..<Self.count {
@@ -56,12 +59,15 @@ final class ReceiveBatch {
             header.msg_hdr.msg_namelen = socklen_t(MemoryLayout<sockaddr_in6>.size)
             header.msg_hdr.msg_iov = vectors + index
             header.msg_hdr.msg_iovlen = 1
+            header.msg_hdr.msg_control = controls + index * Self.controlStride
+            header.msg_hdr.msg_controllen = Self.controlStride
             (headers + index).initialize(to: header)
         }
     }
 
     deinit {
         bytes.deallocate()
+        controls.deallocate()
         vectors.deallocate()
         names.deallocate()
         headers.deallocate()
@@ -81,6 +87,20 @@ final class ReceiveBatch {
             UnsafeRawBufferPointer(start: bytes + index * Self.stride, count: Int(headers[index].msg_len)),
             KernelAddress.read(names + index)
         )
+    }
+
+    /// When one of the datagrams read reached the host, in nanoseconds of the wall clock; nil when the kernel does not tell. Once.
+    @inline(__always)
+    func stamp(_ index: Int) -> Int64? {
+        let length = headers[index].msg_hdr.msg_controllen
+        headers[index].msg_hdr.msg_controllen = Self.controlStride
+        // struct cmsghdr { size_t len; int level; int type; } and a struct timespec.
+        let control = controls + index * Self.controlStride
+        guard length >= 32, control.load(fromByteOffset: 8, as: Int32.self) == SOL_SOCKET,
+            control.load(fromByteOffset: 12, as: Int32.self) == SO_TIMESTAMPNS
+        else { return nil }
+        return control.load(fromByteOffset: 16, as: Int64.self) &* 1_000_000_000
+            &+ control.load(fromByteOffset: 24, as: Int64.self)
     }
 }
 

@@ -23,6 +23,9 @@ package struct DatagramOptions: Sendable {
     package var v6Only = false
     /// The DSCP of what is sent, 0 to 63 (RFC 2474): 46 for voice, 24 or 40 for signaling.
     package var dscp: UInt8?
+    /// Tells by `arrival` when each datagram reached the host (SO_TIMESTAMPNS), not when it was read: for jitter of sockets that are read
+    /// once a tick.
+    package var stampsArrival = false
     /// Datagrams that `send` holds while the kernel takes none; more are dropped and counted.
     package var sendQueueLimit = 1024
 
@@ -69,6 +72,8 @@ package class DatagramSocket {
         set { sender.onError = newValue }
     }
     package internal(set) var isClosed = false
+    /// During `onReceive`: when the datagram came, on the loop's clock. Without `stampsArrival` it is when it was read.
+    package internal(set) var arrival = Instant.zero
     /// When it is read. Changes at once.
     package var reading: DatagramOptions.Reading {
         didSet { if reading != oldValue, !isClosed { readingChanged() } }

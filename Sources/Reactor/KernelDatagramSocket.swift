@@ -37,6 +37,7 @@ final class KernelDatagramSocket: DatagramSocket {
         if let size = options.sendBuffer {
             try SystemCall.setOption(descriptor, SOL_SOCKET, SO_SNDBUF, Int32(clamping: size), "SO_SNDBUF")
         }
+        if options.stampsArrival { try SystemCall.setOption(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, 1, "SO_TIMESTAMPNS") }
         if options.reusePort { try SystemCall.setOption(descriptor, SOL_SOCKET, SO_REUSEPORT, 1, "SO_REUSEPORT") }
         let ipv4 = Int32(IPPROTO_IP)
         let ipv6 = Int32(IPPROTO_IPV6)
@@ -111,8 +112,15 @@ final class KernelDatagramSocket: DatagramSocket {
         receiving.receiveCalls += 1
         switch batch.read(watcher.descriptor) {
         case .done(let count):
+            let now = loop.now
+            arrival = now
+            // The kernel stamps by the wall clock: what was read lies as far back as it lies before the wall clock's now.
+            let (wall, monotonic) = options.stampsArrival ? SystemCall.bothClocks() : (0, 0)
             for index in 0..<count {
                 let (bytes, peer) = batch.datagram(index)
+                if options.stampsArrival, let stamp = batch.stamp(index) {
+                    arrival = min(now, Instant(nanoseconds: monotonic - max(0, wall - stamp)))
+                }
                 receiving.received += 1
                 receiving.receivedBytes += UInt64(bytes.count)
                 // The socket may be closed by what it hears; the slots are made ready all the same.

@@ -76,6 +76,13 @@ enum SystemCall {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
+    /// The wall clock and the monotonic clock at one moment, in nanoseconds.
+    static func bothClocks() -> (wall: Int64, monotonic: Int64) {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return (Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec), monotonicNanoseconds())
+    }
+
     static func setOption(
         _ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32, _ name: String
     ) throws(SystemError) {

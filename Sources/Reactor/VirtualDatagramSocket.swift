@@ -5,7 +5,7 @@ import CLinux
 final class VirtualDatagramSocket: DatagramSocket {
     private let network: VirtualNetwork
     private let options: DatagramOptions
-    private var inbox: [(bytes: [UInt8], peer: SocketAddress)] = []
+    private var inbox: [(bytes: [UInt8], peer: SocketAddress, at: Instant)] = []
     private var inboxBytes = 0
     private var isReadScheduled = false
     private var peer: SocketAddress?
@@ -32,7 +32,7 @@ final class VirtualDatagramSocket: DatagramSocket {
     func arrived(_ bytes: [UInt8], from source: SocketAddress) -> Bool {
         if let peer, peer != source { return true }
         guard inboxBytes + bytes.count <= options.receiveBuffer ?? 212_992 else { return false }
-        inbox.append((bytes, source))
+        inbox.append((bytes, source, loop.now))
         inboxBytes += bytes.count
         scheduleRead()
         return true
@@ -67,7 +67,8 @@ final class VirtualDatagramSocket: DatagramSocket {
         let batch = Array(inbox.prefix(limit))
         inbox.removeFirst(batch.count)
         receiving.receiveCalls += 1
-        for (bytes, source) in batch {
+        for (bytes, source, at) in batch {
+            arrival = options.stampsArrival ? at : loop.now
             inboxBytes -= bytes.count
             receiving.received += 1
             receiving.receivedBytes += UInt64(bytes.count)

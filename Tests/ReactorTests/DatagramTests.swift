@@ -26,6 +26,39 @@ import Testing
         }
     }
 
+    @Test(arguments: LoopKind.allCases) func arrivalIsToldAlsoWhenTheSocketIsReadLater(_ kind: LoopKind) async throws {
+        try await kind.run { loop in
+            var options = DatagramOptions()
+            options.reading = .onDrain
+            options.stampsArrival = true
+            let server = try loop.bindDatagram(to: loopback, options: options)
+            let client = try loop.bindDatagram(to: loopback)
+            defer {
+                server.close()
+                client.close()
+            }
+            var arrivals: [Instant] = []
+            server.onReceive = { [unowned server] _, _ in arrivals.append(server.arrival) }
+            // The kernel begins to stamp a moment after the first socket asks for it.
+            client.sendNow("none", to: server.localAddress)
+            try await loop.sleep(for: .milliseconds(50))
+            server.drain()
+            arrivals = []
+            let first = loop.now
+            client.sendNow("first", to: server.localAddress)
+            try await loop.sleep(for: .milliseconds(30))
+            let second = loop.now
+            client.sendNow("second", to: server.localAddress)
+            try await loop.sleep(for: .milliseconds(30))
+            server.drain()
+            #expect(arrivals.count == 2)
+            // The wall clock, by which the kernel stamps, is read apart from the loop's: allow it a millisecond.
+            #expect(arrivals[0] >= first - .milliseconds(1) && arrivals[0] < second)
+            #expect(arrivals[1] >= second - .milliseconds(1) && arrivals[1] < loop.now)
+            #expect(arrivals[1] - arrivals[0] >= .milliseconds(28))
+        }
+    }
+
     @Test(arguments: LoopKind.allCases) func aThousandDatagramsGoInBatches(_ kind: LoopKind) async throws {
         try await kind.run { loop in
             var options = DatagramOptions()
