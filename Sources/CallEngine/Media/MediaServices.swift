@@ -30,6 +30,11 @@ package final class MediaWorkers: Sendable {
         MediaWorkers(prompts: .inline(name: "prompts"), recorder: .inline(name: "recorder"), cacheBudget: cacheBudget)
     }
 
+    /// Bytes of encoded prompts that are kept, and how often one was found there, or not.
+    package var promptCache: (bytes: Int, hits: Int, misses: Int) {
+        cache.withLock { ($0.memory, $0.hits, $0.misses) }
+    }
+
     /// Ends the threads after all sessions are closed. Once.
     package func stop() {
         prompts.stop()
@@ -37,23 +42,89 @@ package final class MediaWorkers: Sendable {
     }
 }
 
+/// Counts of a loop's media, for metrics.
+package struct MediaCounters: Equatable, Sendable {
+    /// Sessions that are open, and all that ever were.
+    package internal(set) var sessions = 0
+    package internal(set) var sessionsOpened: UInt64 = 0
+    package internal(set) var packetsSent: UInt64 = 0
+    package internal(set) var packetsReceived: UInt64 = 0
+    /// Forwarded between bridged legs; each is in the two above as well.
+    package internal(set) var packetsForwarded: UInt64 = 0
+    package internal(set) var reportsSent: UInt64 = 0
+    package internal(set) var reportsReceived: UInt64 = 0
+    /// Dropped: no RTP and no RTCP, or broken.
+    package internal(set) var droppedMalformed: UInt64 = 0
+    /// Dropped: from an address that is not the far side's.
+    package internal(set) var droppedForeign: UInt64 = 0
+    /// Dropped: a payload number that was not negotiated.
+    package internal(set) var droppedUnknownPayload: UInt64 = 0
+    /// Dropped: came twice, or belongs to no stream that is known.
+    package internal(set) var droppedDuplicate: UInt64 = 0
+    /// Dropped: the system took no more.
+    package internal(set) var droppedOnSending: UInt64 = 0
+    /// Frames that did not get to the recorder.
+    package internal(set) var recorderDrops: UInt64 = 0
+    /// Keys that came a second time by another way.
+    package internal(set) var digitsMerged: UInt64 = 0
+    package internal(set) var timeouts: UInt64 = 0
+    package internal(set) var clock = MediaClockCounters()
+    package internal(set) var ports = RTPPortCounters()
+
+    package init() {}
+}
+
 /// Made once for each loop; belongs to it.
 package final class MediaServices {
     package let loop: EventLoop
     package let workers: MediaWorkers
+    let clock: MediaClock
+    let pool: RTPPortPool
+    let prompts: PromptLibrary
     let bindTo: IPAddress
-    let ports: ClosedRange<UInt16>
+    var counting = MediaCounters()
+    /// The packet that is being built, and a frame that is being decoded: one at a time.
+    let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 12 + mostPayload, alignment: 16)
+    let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: mostPayload)
+    private var random: SeededRandom
+    /// Payloads beyond that are not decoded or forwarded.
+    static let mostPayload = 4096
 
     /// - Parameters:
     ///   - ports: this loop's share of the RTP range; even ports take RTP, the odd ones above RTCP.
     ///   - bindTo: `any4` or `any6`, or one address of this host.
-    package init(loop: EventLoop, ports: ClosedRange<UInt16>, bindTo: IPAddress, workers: MediaWorkers) {
+    ///   - seed: for SSRCs and the like, in tests; nil takes the system's randomness.
+    package init(
+        loop: EventLoop, ports: ClosedRange<UInt16>, bindTo: IPAddress, workers: MediaWorkers, seed: UInt64? = nil
+    ) {
         self.loop = loop
-        self.ports = ports
         self.bindTo = bindTo
         self.workers = workers
+        clock = MediaClock(loop: loop)
+        pool = RTPPortPool(loop: loop, ip: bindTo, range: ports)
+        prompts = PromptLibrary(loop: loop, workers: workers)
+        random = SeededRandom(seed: seed ?? UInt64.random(in: .min ... .max))
     }
 
+    deinit {
+        packet.deallocate()
+        samples.deallocate()
+    }
+
+    /// What happened so far.
+    package var counters: MediaCounters {
+        var all = counting
+        all.clock = clock.counters
+        all.ports = pool.counters
+        return all
+    }
+
+    func randomBits() -> UInt64 { random.next() }
+
     /// Releases the sockets. All sessions are closed before.
-    package func close() {}
+    package func close() {
+        precondition(counting.sessions == 0 && clock.sessionCount == 0, "a media session was not closed")
+        pool.close()
+        prompts.forget()
+    }
 }

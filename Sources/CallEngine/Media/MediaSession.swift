@@ -1,67 +1,170 @@
-// The media of one call leg: RTP, RTCP, offer/answer, prompts, recording, keys. No SIP in it.
+// The media of one call leg: RTP, RTCP, offer/answer, prompts, recording, keys. No SIP in it. One file holds one part:
+//
+//   MediaNegotiation  descriptions and what follows from them     MediaReceiving   from the socket to keys, recorder, listeners
+//   MediaSending      the tick and what goes out in it            MediaReports     RTCP
+//   MediaPlaying      prompts                                     MediaDigits      keys of both directions
+//   MediaListening    recorder, listeners, in-band keys           MediaBridging    forwarding between two legs
 
+import Audio
 import Basics
+import RTP
 package import Reactor
-package import SDP
+import SDP
 
 /// The media of one leg. Belongs to its loop.
 package final class MediaSession {
     package let loop: EventLoop
     package let digits: DigitInbox
-    /// Nothing came for `rtpTimeout` although media is expected. Once.
+    /// Nothing came for `rtpTimeout` although media is expected; called again after each further one.
     package var onTimeout: (() -> Void)?
     /// The first packet of the far side was accepted. Once.
     package var onFirstPacket: (() -> Void)?
-    /// Our wish for the next offer or answer; `sendonly` or `inactive` puts the far side on hold.
-    package var wantedDirection = MediaDirection.sendrecv
+
+    let services: MediaServices
+    let settings: MediaSettings
+    /// nil once it is closed.
+    var ports: RTPPortPair?
+    var negotiation: OfferAnswer
+
+    // MARK: The stream, as the agreement has it
+
+    var stream: RTPSender
+    var statistics = ReceiveStatistics(clockRate: 8000)
+    /// nil before the first agreement.
+    var latch: SourceLatch?
+    var codec = Audio.AudioCodec.pcmu
+    var sendPayload: UInt8 = 0
+    /// Which audio may come under which number; the rest of what was agreed on is in `receivable`.
+    var audioPayloads: [(payload: UInt8, codec: Audio.AudioCodec)] = []
+    var receivable = PayloadSet()
+    var eventPayloads = PayloadSet()
+    var sendEventPayload: UInt8?
+    var packetTime = 20
+    var unitsPerTick: UInt32 = 160
+    /// Our description is with the far side: we send and expect media.
+    var isStarted = false
+    /// The agreement lets us send, and tells where to.
+    var maySend = false
+    var expectsMedia = false
+    var hasHeard = false
+    var lastHeard = Instant.zero
+
+    // MARK: What goes on
+
+    var player: PromptPlayer?
+    /// Keys as sound, before everything else.
+    var keySound: (prompt: EncodedPrompt, packet: Int)?
+    var eventSender: TelephoneEventSender?
+    var keyWaiter: Waiter<Bool>?
+    var isSendingDigits = false
+    var eventReceiver: TelephoneEventReceiver?
+    var merger = DigitMerger()
+    var inband: DTMFReceiver?
+    var inbandEnd: (digit: Digit, position: Int)?
+    var listeners: [AudioListener] = []
+    var recorder: CallRecorder?
+    var decoder = FrameDecoder(.pcmu)
+    var bridge: BridgeEnd?
+
+    // MARK: Reports
+
+    var nextReport = Instant.never
+    var hasReported = false
+    var packetsAtReport: UInt32 = 0
+    var roundTrip: Duration?
+    let canonicalName: UInt64
+
+    // MARK: The clock's
+
+    /// Slices of the clock between two ticks.
+    var clockPeriod = 10
+    /// -1: not on the clock.
+    var clockDue = -1
+    var clockSpread = 0
 
     /// Takes an RTP port pair at once; throws when there is none.
     package init(services: MediaServices, settings: MediaSettings) throws(MediaError) {
+        guard services.bindTo.isV6 || !settings.localIP.isV6 else {
+            throw .unsupported("media over IPv6 is not listened for")
+        }
+        let codecs = settings.codecs.compactMap(Self.description(ofCodec:))
+        guard !codecs.isEmpty else { throw .noCommonCodec }
+        let ports = try services.pool.take()
+        self.services = services
+        self.settings = settings
+        self.ports = ports
         loop = services.loop
         digits = settings.digits
+        let random = services.randomBits()
+        stream = RTPSender(
+            ssrc: UInt32(truncatingIfNeeded: random), sequence: UInt16(truncatingIfNeeded: random >> 32) >> 1,
+            timestamp: UInt32(truncatingIfNeeded: services.randomBits()))
+        canonicalName = services.randomBits()
+        negotiation = OfferAnswer(
+            capabilities: AudioCapabilities(
+                codecs: codecs, telephoneEvents: settings.telephoneEvents, packetTime: settings.packetTime),
+            local: SocketAddress(ip: settings.localIP, port: ports.rtp.localAddress.port),
+            sessionID: services.randomBits() >> 32)
+        services.counting.sessions += 1
+        services.counting.sessionsOpened += 1
+        ports.rtp.onReceive = { [unowned self] bytes, source in received(bytes, from: source) }
+        ports.rtcp.onReceive = { [unowned self] bytes, source in receivedReport(bytes, from: source, at: ports.rtcp.arrival) }
     }
 
-    /// An offer to send, as SDP octets.
-    package func makeOffer() -> [UInt8] { [] }
-    /// Answers an offer; on an error nothing has changed.
-    package func answer(_ offer: ArraySlice<UInt8>) throws(MediaError) -> [UInt8] { throw .noCommonCodec }
-    /// Takes the answer to our offer; a second one (forked, or 183 and then 200) replaces the first.
-    package func receive(answer: ArraySlice<UInt8>) throws(MediaError) { throw .unexpected }
-    /// Our offer was refused: what was agreed before it holds on.
-    package func offerFailed() {}
+    deinit {
+        precondition(ports == nil, "a media session ends with close()")
+    }
+
+    package var isClosed: Bool { ports == nil }
+
     /// Our description has gone to the far side (183 or 200): from now on we send, also silence, and expect media. Playing, sending keys
-    /// and connecting do this by themselves, and so does an answer to our offer. Once or more.
-    package func start() {}
-
-    /// Whether an offer and an answer made a stream.
-    package var isReady: Bool { false }
-    /// `PCMU/8000`; empty before.
-    package var codecName: String { "" }
-    package var isHeldByRemote: Bool { false }
-    /// telephone-event was negotiated.
-    package var canSendEvents: Bool { false }
-    package var report: MediaReport { MediaReport() }
-
-    /// Starts playing, in place of what plays now.
-    package func play(_ request: PlaybackRequest) -> Playback {
-        let playback = Playback()
-        playback.finish(.failed("not built yet"))
-        return playback
+    /// and connecting do this by themselves, and so does an answer to our offer. Once or more: a 200 after a 183 lets the far side's
+    /// address change once more.
+    package func start() {
+        guard ports != nil, let agreement = negotiation.agreement else { return }
+        if isStarted { reopenLatch(agreement) } else { begin() }
     }
 
-    /// Starts a recording; one at a time.
-    package func record(_ request: RecordingRequest) throws(CallControlError) -> Recording { throw .noMedia(operation: "record") }
-    /// Reports speech, silence and tones of the far side.
-    package func listen(_ request: ListenRequest) -> Listening { Listening() }
-    /// Sends keys by telephone-event or as sound; returns when the last one is over. `info` is no matter of media.
-    package func sendDigits(_ digits: String, options: SendDigitsOptions) async throws {}
-    /// A key that came by SIP INFO.
-    package func receiveInfo(digit: Digit, duration: Duration?) {}
+    func begin() {
+        guard !isStarted, ports != nil, isReady else { return }
+        isStarted = true
+        lastHeard = loop.now
+        nextReport = loop.now + nextReportDelay()
+        services.clock.add(self)
+    }
 
-    /// Forwards the audio of each to the other, until `disconnect` or the end of one of them. What played stops.
-    package func connect(to other: MediaSession) {}
-    package func disconnect() {}
+    /// Counts of the stream, also after the end.
+    package var report: MediaReport {
+        var report = MediaReport()
+        report.sent = UInt64(stream.packetCount)
+        report.received = statistics.receivedCount
+        report.lost = Int64(statistics.lostCount)
+        report.late = statistics.lateCount
+        report.jitter = statistics.jitter
+        report.roundTrip = roundTrip
+        return report
+    }
 
     /// Ends it: RTCP BYE, the recording is closed, the ports go back. Once or more.
-    package func close() {}
+    package func close() {
+        guard let ports else { return }
+        disconnect()
+        sendGoodbye()
+        services.clock.remove(self)
+        self.ports = nil
+        services.pool.giveBack(ports)
+        services.counting.sessions -= 1
+        services.counting.digitsMerged += merger.mergedCount
+        onTimeout = nil
+        onFirstPacket = nil
+        stopPlaying(.stopped)
+        keySound = nil
+        keyWaiter?.resume(returning: false)
+        keyWaiter = nil
+        closeRecorder()
+        for listener in listeners { listener.listening.stopListening = nil }
+        listeners = []
+        inband = nil
+        eventReceiver = nil
+    }
 }

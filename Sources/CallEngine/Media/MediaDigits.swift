@@ -1,0 +1,144 @@
+// Keys of both directions: telephone-event (RFC 4733), sound, and those that came by INFO.
+
+import Audio
+import Basics
+import RTP
+import Reactor
+import SDP
+
+extension MediaSession {
+    // MARK: Received
+
+    /// A key that came by SIP INFO.
+    package func receiveInfo(digit: Digit, duration: Duration?) {
+        guard !isClosed else { return }
+        keyBegan(digit, .info, at: loop.now)
+        keyEnded(digit, .info, at: loop.now)
+    }
+
+    func report(_ event: TelephoneEvent) {
+        guard let digit = Digit(eventCode: event.code) else { return }
+        switch event.phase {
+        case .began: keyBegan(digit, .rfc4733, at: loop.now)
+        case .ended: keyEnded(digit, .rfc4733, at: loop.now)
+        }
+    }
+
+    func report(_ event: DTMFReceiver.Event) {
+        switch event {
+        case .began(let key):
+            guard let digit = Digit(Character(Unicode.Scalar(key))) else { return }
+            keyBegan(digit, .inband, at: loop.now)
+        case .ended(let key):
+            guard let digit = Digit(Character(Unicode.Scalar(key))) else { return }
+            keyEnded(digit, .inband, at: loop.now)
+        }
+    }
+
+    /// The stream changed: the end of an open key will not come.
+    func endOpenKey() {
+        guard eventReceiver != nil, let event = eventReceiver!.reset() else { return }
+        report(event)
+    }
+
+    private func keyBegan(_ digit: Digit, _ source: DigitSource, at now: Instant) {
+        guard merger.began(digit, by: source, at: now) else { return }
+        digits.receive(DigitEvent(digit: digit, phase: .began, source: source, at: now))
+    }
+
+    private func keyEnded(_ digit: Digit, _ source: DigitSource, at now: Instant) {
+        guard merger.ended(digit, by: source, at: now) else { return }
+        digits.receive(DigitEvent(digit: digit, phase: .ended, source: source, at: now))
+    }
+
+    // MARK: Sent
+
+    /// Sends keys by telephone-event, or as sound where that was not negotiated; returns when the last one is over. What plays waits
+    /// meanwhile. `w` waits half a second, `W` one second. `info` is no matter of media.
+    package func sendDigits(_ digits: String, options: SendDigitsOptions) async throws {
+        guard isReady else { throw CallControlError.noMedia(operation: "send-digits") }
+        guard !isSendingDigits else {
+            throw CallControlError.invalid(operation: "send-digits", why: "other keys are being sent")
+        }
+        let asSound: Bool
+        switch options.method {
+        case .auto: asSound = !canSendEvents
+        case .rfc4733:
+            guard canSendEvents else {
+                throw CallControlError.invalid(operation: "send-digits", why: "telephone-event was not negotiated")
+            }
+            asSound = false
+        case .inband: asSound = true
+        case .info: throw CallControlError.invalid(operation: "send-digits", why: "INFO is not sent by media")
+        }
+        begin()
+        isSendingDigits = true
+        defer { stopSendingDigits() }
+        for character in digits {
+            if character == "w" || character == "W" {
+                try await loop.sleep(for: character == "w" ? .milliseconds(500) : .seconds(1))
+                continue
+            }
+            guard let digit = Digit(character) else {
+                throw CallControlError.invalid(operation: "send-digits", why: "\"\(character)\" is no key")
+            }
+            guard isReady else { throw CallControlError.wrongState(operation: "send-digits", why: "the call has ended") }
+            if asSound { startSound(of: digit, options) } else { startEvent(of: digit, options) }
+            let waiter = Waiter<Bool>()
+            keyWaiter = waiter
+            defer { keyWaiter = nil }
+            guard try await waiter.wait() else {
+                throw CallControlError.wrongState(operation: "send-digits", why: "the call has ended")
+            }
+        }
+    }
+
+    private func stopSendingDigits() {
+        isSendingDigits = false
+        keySound = nil
+        eventSender?.release()
+    }
+
+    private func startEvent(of digit: Digit, _ options: SendDigitsOptions) {
+        let clock = negotiation.agreement?.sendEvents?.clockRate ?? 8000
+        let unitsPerTick = clock * UInt32(packetTime) / 1000
+        var sender = eventSender ?? TelephoneEventSender(unitsPerTick: unitsPerTick)
+        // A press that was cancelled may still be in its end packets.
+        if !sender.isIdle || sender.unitsPerTick != unitsPerTick { sender = TelephoneEventSender(unitsPerTick: unitsPerTick) }
+        let duration = max(Duration.milliseconds(40), min(options.duration, .seconds(8)))
+        sender.start(
+            code: digit.eventCode, duration: units(of: duration, clock),
+            gap: units(of: max(.zero, min(options.gap, .seconds(8))), clock))
+        eventSender = sender
+    }
+
+    private func units(of duration: Duration, _ clock: UInt32) -> UInt32 {
+        UInt32(duration.nanoseconds * Int64(clock) / 1_000_000_000)
+    }
+
+    private func startSound(of digit: Digit, _ options: SendDigitsOptions) {
+        let timing = DTMFTones.Timing(on: max(.milliseconds(40), options.duration), off: options.gap)
+        let clip = DTMFTones.clip(CollectionOfOne(digit.character.asciiValue ?? 0), rate: codec.sampleRate, timing: timing)
+        keySound = (EncodedPrompt(clip, codec: codec, packetTime: packetTime), 0)
+    }
+
+    /// The event packet of this tick; false when there is none and audio may be sent. Audio is not sent while a key is down.
+    func sendEvent() -> Bool {
+        let clock = negotiation.agreement?.sendEvents?.clockRate ?? 8000
+        let now = clock == UInt32(codec.clockRate) ? stream.timestamp : stream.timestamp &* clock / UInt32(codec.clockRate)
+        let packet = eventSender!.next(timestamp: now)
+        if eventSender!.isIdle {
+            eventSender = nil
+            keyWaiter?.resume(returning: true)
+        }
+        guard let packet else { return false }
+        guard maySend, let sendEventPayload else { return true }
+        let header = stream.header(
+            payloadType: sendEventPayload, marker: packet.marker, timestamp: packet.timestamp, octets: TelephoneEventPayload.size)
+        withUnsafeTemporaryAllocation(byteCount: TelephoneEventPayload.size, alignment: 4) { bytes in
+            packet.payload.write(to: bytes)
+            transmit(header, UnsafeRawBufferPointer(bytes))
+        }
+        return true
+    }
+}

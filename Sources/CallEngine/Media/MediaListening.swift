@@ -1,0 +1,131 @@
+// Who hears the far side: the recorder, listeners, and the detector of keys as sound.
+
+import Audio
+import Basics
+import RTP
+import Reactor
+
+extension MediaSession {
+    /// Starts a recording; one at a time. A file that cannot be made ends it with `complete` false and the reason.
+    package func record(_ request: RecordingRequest) throws(CallControlError) -> Recording {
+        guard isReady else { throw .noMedia(operation: "record") }
+        guard recorder == nil else { throw .invalid(operation: "record", why: "this call is being recorded already") }
+        begin()
+        let recorder = CallRecorder(request, rate: codec.sampleRate, services: services)
+        self.recorder = recorder
+        recorder.recording.stopRecorder = { [weak self, weak recorder] in
+            guard let recorder else { return }
+            if self?.recorder === recorder { self?.recorder = nil }
+            recorder.close()
+        }
+        recorder.onFailure = { [weak self, unowned recorder] in
+            if self?.recorder === recorder { self?.recorder = nil }
+        }
+        recorder.open()
+        return recorder.recording
+    }
+
+    func closeRecorder() {
+        // Clears `recorder`.
+        recorder?.recording.stop()
+    }
+
+    /// Reports speech, silence and tones of the far side.
+    package func listen(_ request: ListenRequest) -> Listening {
+        let listening = Listening()
+        guard !isClosed else { return listening }
+        begin()
+        let listener = AudioListener(request, listening: listening, rate: codec.sampleRate, start: loop.now)
+        listeners.append(listener)
+        listening.stopListening = { [weak self, unowned listener] in self?.listeners.removeAll { $0 === listener } }
+        return listening
+    }
+
+    /// An audio packet of the far side, for all who hear.
+    func hear(_ packet: RTPPacket, _ arrival: Arrival, at now: Instant) {
+        let codec = codec(ofPayload: packet.payloadType)
+        guard packet.payload.count <= MediaServices.mostPayload else { return }
+        recorder?.add(.far, packet.payload, codec: codec, timestamp: packet.timestamp, at: now)
+        // Detectors take audio in its order: what comes late was silence for them.
+        guard inband != nil || !listeners.isEmpty, arrival != .late else { return }
+        if decoder.codec != codec { decoder = FrameDecoder(codec) }
+        let count = decoder.decode(packet.payload.assumingMemoryBound(to: UInt8.self), into: services.samples)
+        guard count > 0 else { return }
+        if case .next(let missing) = arrival, missing > 0 { inband?.processMissing(min(missing, 10) * count) }
+        let samples = UnsafeBufferPointer(rebasing: services.samples[..<count])
+        inband?.process(samples) { report($0) }
+        for listener in listeners { listener.hear(samples, at: now) }
+    }
+
+    /// Silence is also what does not come.
+    func passTime(_ now: Instant) {
+        for listener in listeners { listener.passTime(until: now) }
+    }
+}
+
+/// One listener at work: detectors on one clock, kept filled up with silence where nothing comes.
+final class AudioListener {
+    let listening: Listening
+    private let request: ListenRequest
+    private let start: Instant
+    private let rate: Int
+    private let speech: SpeechDetector?
+    private let tones: ToneDetector?
+    /// Which of the request's sets the detector's are.
+    private var sets: [Int] = []
+    private var position = 0
+    /// What may still come late.
+    private static let patience = Duration.milliseconds(200)
+
+    init(_ request: ListenRequest, listening: Listening, rate: Int, start: Instant) {
+        self.request = request
+        self.listening = listening
+        self.start = start
+        self.rate = rate
+        if request.speech || request.silence != nil {
+            speech = SpeechDetector(rate: rate, settings: SpeechDetector.Settings(silence: request.silence))
+        } else {
+            speech = nil
+        }
+        let most = Double(rate) / 2
+        sets = request.tones.indices.filter { index in
+            let set = request.tones[index]
+            return (1...4).contains(set.count) && set.allSatisfy { $0 > 0 && $0 < most }
+        }
+        tones = sets.isEmpty ? nil : ToneDetector(sets.map { request.tones[$0] }, rate: rate)
+    }
+
+    func hear(_ samples: UnsafeBufferPointer<Int16>, at now: Instant) {
+        position += samples.count
+        speech?.process(samples) { report($0, now) }
+        tones?.process(samples) { report($0, now) }
+    }
+
+    /// Fills up with silence what did not come until `now`.
+    func passTime(until now: Instant) {
+        let missing = AudioClip.samples(in: now - start - Self.patience, rate: rate) - position
+        guard missing > 0 else { return }
+        position += missing
+        speech?.processMissing(missing) { report($0, now) }
+        tones?.processMissing(missing) { report($0, now) }
+    }
+
+    private func instant(_ sample: Int, _ now: Instant) -> Instant {
+        min(now, start + .nanoseconds(Int64(sample) * 1_000_000_000 / Int64(rate)))
+    }
+
+    private func report(_ event: SpeechDetector.Event, _ now: Instant) {
+        switch event {
+        case .speechBegan(let sample):
+            if request.speech { listening.onEvent?(.speechBegan(at: instant(sample, now))) }
+        case .speechEnded(let sample):
+            if request.speech { listening.onEvent?(.speechEnded(at: instant(sample, now))) }
+        case .silence: listening.onEvent?(.silence(at: now))
+        }
+    }
+
+    private func report(_ event: ToneDetector.Event, _ now: Instant) {
+        guard case .began(let set, let sample) = event else { return }
+        listening.onEvent?(.tone(request.tones[sets[set]], at: instant(sample, now)))
+    }
+}

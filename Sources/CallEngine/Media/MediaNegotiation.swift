@@ -1,0 +1,141 @@
+// Descriptions of a media session: offers and answers as octets, and what an agreement means for the stream.
+
+import Audio
+import Basics
+import RTP
+import Reactor
+package import SDP
+
+extension MediaSession {
+    /// Our wish for the next offer or answer; `sendonly` or `inactive` puts the far side on hold.
+    package var wantedDirection: MediaDirection {
+        get { negotiation.wantedDirection }
+        set { negotiation.wantedDirection = newValue }
+    }
+
+    /// An offer to send, as SDP octets.
+    package func makeOffer() -> [UInt8] { negotiation.makeOffer().bytes }
+
+    /// Answers an offer with SDP octets; on an error nothing has changed.
+    package func answer(_ offer: ArraySlice<UInt8>) throws(MediaError) -> [UInt8] {
+        let description = try parse(offer)
+        let answer: SessionDescription
+        do throws(OfferAnswerError) {
+            answer = try negotiation.answer(to: description)
+        } catch {
+            throw MediaError(error)
+        }
+        adopt()
+        return answer.bytes
+    }
+
+    /// Takes the answer to our offer; a second one (forked, or 183 and then 200) replaces the first.
+    package func receive(answer: ArraySlice<UInt8>) throws(MediaError) {
+        let description = try parse(answer)
+        do throws(OfferAnswerError) {
+            try negotiation.receive(answer: description)
+        } catch {
+            throw MediaError(error)
+        }
+        adopt()
+        begin()
+    }
+
+    /// Our offer was refused: what was agreed before it holds on.
+    package func offerFailed() { negotiation.offerFailed() }
+
+    /// Whether an offer and an answer made a stream.
+    package var isReady: Bool { negotiation.agreement != nil && ports != nil }
+
+    /// `PCMU/8000`; empty before.
+    package var codecName: String {
+        guard let codec = negotiation.agreement?.codec else { return "" }
+        return "\(codec.name)/\(codec.clockRate)"
+    }
+
+    package var isHeldByRemote: Bool { negotiation.agreement?.heldByRemote ?? false }
+
+    /// telephone-event was negotiated.
+    package var canSendEvents: Bool { sendEventPayload != nil }
+
+    private func parse(_ octets: ArraySlice<UInt8>) throws(MediaError) -> SessionDescription {
+        do throws(SDPError) {
+            return try SessionDescription(parsing: octets)
+        } catch {
+            throw .malformed("line \(error.line): \(error.reason)")
+        }
+    }
+
+    static func description(ofCodec name: String) -> SDP.AudioCodec? {
+        switch name {
+        case "pcmu": .pcmu
+        case "pcma": .pcma
+        default: nil
+        }
+    }
+
+    // MARK: What was agreed
+
+    /// Makes the agreement the stream's.
+    private func adopt() {
+        guard let agreement = negotiation.agreement, ports != nil else { return }
+        audioPayloads = agreement.receiveFormats.compactMap { format in
+            Audio.AudioCodec(name: format.codec.name, clockRate: Int(format.codec.clockRate)).map { (format.payload, $0) }
+        }
+        receivable = PayloadSet()
+        eventPayloads = PayloadSet()
+        for format in agreement.receiveFormats { receivable.insert(format.payload) }
+        for format in agreement.receiveEvents {
+            receivable.insert(format.payload)
+            eventPayloads.insert(format.payload)
+        }
+        reopenLatch(agreement)
+        adoptEvents(agreement)
+        adoptCodec(agreement)
+        maySend = agreement.direction.sends && !agreement.remote.ip.isUnspecified && agreement.remote.port != 0
+        expectsMedia = agreement.direction.receives && !agreement.heldByRemote
+        lastHeard = loop.now
+    }
+
+    func reopenLatch(_ agreement: AudioAgreement) {
+        if latch == nil {
+            latch = SourceLatch(signaled: agreement.remote, payloads: receivable, at: loop.now)
+        } else {
+            latch?.exchange(signaled: agreement.remote, payloads: receivable, at: loop.now)
+        }
+    }
+
+    private func adoptEvents(_ agreement: AudioAgreement) {
+        sendEventPayload = agreement.sendEvents?.payload
+        let clock = agreement.receiveEvents.first?.clockRate
+        if clock != eventReceiver?.clockRate {
+            endOpenKey()
+            eventReceiver = clock.map { TelephoneEventReceiver(clockRate: $0) }
+        }
+        // Keys may come as sound only where there is no better way.
+        if agreement.receiveEvents.isEmpty {
+            if inband == nil { inband = DTMFReceiver() }
+        } else {
+            inband = nil
+        }
+    }
+
+    private func adoptCodec(_ agreement: AudioAgreement) {
+        // The capabilities hold only codecs that are built.
+        let agreed = Audio.AudioCodec(name: agreement.codec.name, clockRate: Int(agreement.codec.clockRate)) ?? .pcmu
+        let time = max(10, min(60, agreement.packetTime / 10 * 10))
+        sendPayload = agreement.sendPayload
+        statistics.change(clockRate: agreement.codec.clockRate)
+        guard agreed != codec || time != packetTime else { return }
+        codec = agreed
+        packetTime = time
+        unitsPerTick = agreed.ticks(inMilliseconds: time)
+        clockPeriod = time / 2
+        if eventSender?.isIdle == true { eventSender = nil }
+        if let player {
+            player.change(codec: agreed, packetTime: time, from: services.prompts) { [weak self, unowned player] reason in
+                self?.end(player, .failed(reason))
+            }
+        }
+    }
+}

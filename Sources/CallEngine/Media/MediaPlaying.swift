@@ -1,0 +1,43 @@
+// Prompts of a session.
+
+import Basics
+import Reactor
+
+extension MediaSession {
+    /// Starts playing, in place of what plays now. A tone without a cadence sounds until it is stopped.
+    package func play(_ request: PlaybackRequest) -> Playback {
+        stopPlaying(.stopped)
+        let playback = Playback()
+        guard isReady else {
+            playback.finish(.failed(isClosed ? "the call has ended" : "there is no audio yet"))
+            return playback
+        }
+        guard !request.sources.isEmpty else {
+            playback.finish(.finished)
+            return playback
+        }
+        begin()
+        let player = PromptPlayer(request, playback: playback, codec: codec, packetTime: packetTime)
+        self.player = player
+        playback.stopAudio = { [weak self, unowned player] in
+            if self?.player === player { self?.player = nil }
+        }
+        player.load(from: services.prompts) { [weak self, weak player] reason in
+            guard let self, let player else { return }
+            end(player, .failed(reason))
+        }
+        return playback
+    }
+
+    func stopPlaying(_ end: PlaybackEnd) {
+        guard let player else { return }
+        self.end(player, end)
+    }
+
+    /// The playback is over. Whoever waits for it may start the next one in this turn.
+    func end(_ player: PromptPlayer, _ end: PlaybackEnd) {
+        guard self.player === player else { return }
+        self.player = nil
+        player.playback.finish(end)
+    }
+}

@@ -1,0 +1,71 @@
+// RTCP of a session (RFC 3550 section 6): a report every few seconds, what the far side reports about us, BYE at the end.
+
+import Basics
+import RTP
+import Reactor
+import SDP
+
+extension MediaSession {
+    func nextReportDelay() -> Duration {
+        RTCPInterval.next(isFirst: !hasReported, chance: UInt32(truncatingIfNeeded: services.randomBits()))
+    }
+
+    /// The clock of our reports: the loop's. Only differences of it are ever used, by both sides.
+    private func time(_ instant: Instant) -> NTPTime { NTPTime(unixNanoseconds: instant.nanoseconds) }
+
+    func sendReport(at now: Instant) {
+        nextReport = now + nextReportDelay()
+        guard let agreement = negotiation.agreement, agreement.rtcpWanted else { return }
+        hasReported = true
+        compose(at: now, isLast: false)
+    }
+
+    /// Nothing is said of a stream that never began.
+    func sendGoodbye() {
+        guard isStarted, stream.packetCount > 0 || hasHeard, negotiation.agreement?.rtcpWanted == true else { return }
+        compose(at: loop.now, isLast: true)
+    }
+
+    private func compose(at now: Instant, isLast: Bool) {
+        guard let ports, let latch, let agreement = negotiation.agreement, !agreement.remote.ip.isUnspecified else { return }
+        var writer = RTCPWriter(services.packet)
+        let block = statistics.makeReport(at: now)
+        if stream.packetCount != packetsAtReport {
+            writer.senderReport(
+                ssrc: stream.ssrc,
+                SenderInfo(
+                    time: time(now), timestamp: stream.timestamp, packetCount: stream.packetCount, octetCount: stream.octetCount),
+                about: block)
+        } else {
+            writer.receiverReport(ssrc: stream.ssrc, about: block)
+        }
+        packetsAtReport = stream.packetCount
+        var name = "\(settings.product)-\(String(canonicalName, radix: 36))"
+        name.withUTF8 { writer.sourceDescription(ssrc: stream.ssrc, canonicalName: UnsafeRawBufferPointer($0)) }
+        if isLast { writer.goodbye(ssrc: stream.ssrc) }
+        let packet = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(services.packet)[..<writer.count])
+        let destination = latch.rtcpDestination(signaled: agreement.remoteRTCP, mux: agreement.rtcpMux)
+        guard destination.port != 0, !destination.ip.isUnspecified else { return }
+        if (agreement.rtcpMux ? ports.rtp : ports.rtcp).sendNow(packet, to: destination) { services.counting.reportsSent += 1 }
+    }
+
+    /// RTCP of either port.
+    func receivedReport(_ bytes: UnsafeRawBufferPointer, from source: SocketAddress, at now: Instant) {
+        guard let latch, let agreement = negotiation.agreement else { return }
+        guard source.ip == latch.destination.ip || source.ip == agreement.remoteRTCP.ip else {
+            services.counting.droppedForeign += 1
+            return
+        }
+        guard var reader = RTCPReader(bytes) else {
+            services.counting.droppedMalformed += 1
+            return
+        }
+        services.counting.reportsReceived += 1
+        while let packet = reader.next() {
+            if let info = packet.senderInfo, let ssrc = packet.ssrc {
+                statistics.receive(senderReport: info.time.middle, from: ssrc, at: now)
+            }
+            if let trip = packet.report(about: stream.ssrc)?.roundTrip(at: time(now)) { roundTrip = trip }
+        }
+    }
+}

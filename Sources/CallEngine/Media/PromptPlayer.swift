@@ -1,0 +1,172 @@
+// One playback: its sources one after the other, without a gap, as often as asked. It gives a frame a tick; who sends is the session.
+
+import Audio
+import Basics
+
+/// What to send in a tick.
+enum PlayedFrame {
+    case payload(EncodedPrompt, packet: Int)
+    case silence
+    /// Still loading.
+    case notYet
+    case over
+}
+
+final class PromptPlayer {
+    private enum Item {
+        case pending
+        case prompt(EncodedPrompt)
+        /// A tone without an end.
+        case endless(EncodedPrompt)
+        case silence(packets: Int)
+    }
+
+    let playback: Playback
+    private let request: PlaybackRequest
+    private var items: [Item] = []
+    private var pending = 0
+    private var index = 0
+    private var packet = 0
+    private var rounds: Int
+    private var codec: Audio.AudioCodec
+    private var packetTime: Int
+    /// Loads that were asked for before the last change of the codec are not taken.
+    private var generation = 0
+
+    init(_ request: PlaybackRequest, playback: Playback, codec: Audio.AudioCodec, packetTime: Int) {
+        self.request = request
+        self.playback = playback
+        self.codec = codec
+        self.packetTime = packetTime
+        switch request.loop {
+        case .times(let times): rounds = max(times, 0)
+        case .forever: rounds = .max
+        }
+    }
+
+    /// Gets everything that is to be played. `failed` is called with the reason when a source cannot be.
+    func load(from library: PromptLibrary, failed: @escaping (String) -> Void) {
+        generation += 1
+        let generation = generation
+        items = [Item](repeating: .pending, count: request.sources.count)
+        pending = items.count
+        var isFirstFile = true
+        for (place, source) in request.sources.enumerated() {
+            switch key(for: source, isFirstFile: &isFirstFile) {
+            case .silence(let length):
+                take(.silence(packets: max(0, Int(length.milliseconds.rounded(.up)) + packetTime - 1) / packetTime), at: place)
+            case .failed(let reason):
+                failed(reason)
+                return
+            case .load(let key, let endless):
+                library.load(key) { [weak self] outcome in
+                    guard let self, generation == self.generation else { return }
+                    switch outcome {
+                    case .ready(let prompt): take(endless ? .endless(prompt) : .prompt(prompt), at: place)
+                    case .failed(let reason): failed(reason)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The codec or packet time changed: everything is loaded anew and goes on where it was.
+    func change(codec: Audio.AudioCodec, packetTime: Int, from library: PromptLibrary, failed: @escaping (String) -> Void) {
+        guard codec != self.codec || packetTime != self.packetTime else { return }
+        packet = packet * self.packetTime / packetTime
+        self.codec = codec
+        self.packetTime = packetTime
+        load(from: library, failed: failed)
+    }
+
+    private enum Way {
+        case silence(Duration)
+        case load(PromptKey, endless: Bool)
+        case failed(String)
+    }
+
+    private func key(for source: AudioSource, isFirstFile: inout Bool) -> Way {
+        switch source {
+        case .silence(let length): return .silence(length)
+        case .file(let path):
+            defer { isFirstFile = false }
+            return .load(
+                .file(
+                    PromptVariant(
+                        path: path, codec: codec, packetTime: packetTime, volume: request.volume,
+                        from: isFirstFile ? request.from : .zero, until: isFirstFile ? request.until : nil)), endless: false)
+        case .countryTone(let name, let country):
+            guard let plan = TonePlan.country(country) else {
+                return .failed("tone \(name): no tones are known for \"\(country)\"")
+            }
+            guard let name = TonePlan.Name(rawValue: name) else { return .failed("tone \(name): there is no such tone") }
+            return tone(plan[name], level: -13)
+        case .tone(let frequencies, let cadence, let level):
+            let most = Double(codec.sampleRate) / 2
+            guard !frequencies.isEmpty, frequencies.allSatisfy({ $0 > 0 && $0 < most }),
+                cadence.isEmpty || cadence.contains(where: { $0 > .zero })
+            else { return .failed("tone: frequencies from 1 Hz to \(Int(most)) Hz, and a cadence that lasts") }
+            return tone(Tone(frequencies: frequencies, cadence: cadence), level: level)
+        }
+    }
+
+    private func tone(_ tone: Tone, level: Double) -> Way {
+        let isEndless = tone.cadence == nil
+        let seamless = isEndless || rounds > 1
+        return .load(
+            .tone(tone, level: level + request.volume, seamless: seamless, codec: codec, packetTime: packetTime),
+            endless: isEndless)
+    }
+
+    private func take(_ item: Item, at place: Int) {
+        items[place] = item
+        pending -= 1
+    }
+
+    /// The frame of this tick.
+    func next() -> PlayedFrame {
+        guard pending == 0 else { return .notYet }
+        var isFruitless = false
+        while rounds > 0 {
+            guard index < items.count else {
+                // A round without a single packet would go on for ever.
+                if isFruitless { return .over }
+                isFruitless = true
+                index = 0
+                packet = 0
+                if rounds != .max { rounds -= 1 }
+                continue
+            }
+            switch items[index] {
+            case .pending: return .notYet
+            case .prompt(let prompt) where packet < prompt.packetCount: return step(.payload(prompt, packet: packet))
+            case .endless(let prompt):
+                if packet >= prompt.packetCount { packet = 0 }
+                return step(.payload(prompt, packet: packet))
+            case .silence(let packets) where packet < packets: return step(.silence)
+            default:
+                index += 1
+                packet = 0
+            }
+        }
+        return .over
+    }
+
+    /// Whether nothing comes after the frame that was given last.
+    var isOver: Bool {
+        guard pending == 0, rounds <= 1 else { return false }
+        guard rounds == 1, index < items.count else { return true }
+        guard index == items.count - 1 else { return false }
+        switch items[index] {
+        case .prompt(let prompt): return packet >= prompt.packetCount
+        case .silence(let packets): return packet >= packets
+        case .pending, .endless: return false
+        }
+    }
+
+    private func step(_ frame: PlayedFrame) -> PlayedFrame {
+        packet += 1
+        playback.played += .milliseconds(packetTime)
+        return frame
+    }
+}

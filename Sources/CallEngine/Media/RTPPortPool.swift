@@ -1,0 +1,145 @@
+// The RTP ports of one loop: pairs of an even port for RTP and the odd one above for RTCP (RFC 3550 section 11).
+//
+// Sockets stay open and are used again, the longest unused first: opening two and closing them takes longer than everything else
+// that a short call does in media. A pair rests after its call, so that packets of the old one never reach a new one; what arrived
+// meanwhile is thrown away.
+
+import Basics
+import Reactor
+
+/// Two sockets. Belongs to one session at a time.
+final class RTPPortPair {
+    let rtp: DatagramSocket
+    let rtcp: DatagramSocket
+    fileprivate var released = Instant.zero
+
+    init(rtp: DatagramSocket, rtcp: DatagramSocket) {
+        self.rtp = rtp
+        self.rtcp = rtcp
+    }
+}
+
+/// What the pool did.
+package struct RTPPortCounters: Equatable, Sendable {
+    package internal(set) var inUse = 0
+    package internal(set) var opened = 0
+    package internal(set) var taken: UInt64 = 0
+    /// Sessions that got no pair.
+    package internal(set) var refused: UInt64 = 0
+    /// Pairs used again before their rest was over, because no other was left.
+    package internal(set) var restedLess: UInt64 = 0
+    /// Packets of former calls that were thrown away.
+    package internal(set) var stray: UInt64 = 0
+
+    package init() {}
+}
+
+final class RTPPortPool {
+    /// How long a pair rests, and the least when nothing else is left.
+    static let rest = Duration.seconds(3)
+    static let leastRest = Duration.milliseconds(200)
+
+    /// EADDRINUSE: somebody else has the port.
+    private static let addressInUse: Int32 = 98
+
+    private let loop: EventLoop
+    private let ip: IPAddress
+    private let range: ClosedRange<UInt16>
+    /// The next even port that was never opened.
+    private var next: Int
+    private var free: [RTPPortPair] = []
+    private var head = 0
+    private(set) var counters = RTPPortCounters()
+
+    /// `range`: at least one even port and the odd one above it.
+    init(loop: EventLoop, ip: IPAddress, range: ClosedRange<UInt16>) {
+        self.loop = loop
+        self.ip = ip
+        self.range = range
+        next = (Int(range.lowerBound) + 1) & ~1
+    }
+
+    /// A pair whose sockets hold nothing.
+    func take() throws(MediaError) -> RTPPortPair {
+        let now = loop.now
+        if head < free.count, now - free[head].released >= Self.rest { return reuse() }
+        if let fresh = try open() {
+            counters.opened += 1
+            return given(fresh)
+        }
+        if head < free.count, now - free[head].released >= Self.leastRest {
+            counters.restedLess += 1
+            return reuse()
+        }
+        counters.refused += 1
+        throw .noPorts(range)
+    }
+
+    func giveBack(_ pair: RTPPortPair) {
+        counters.inUse -= 1
+        pair.rtp.onReceive = nil
+        pair.rtp.reading = .onDrain
+        pair.rtcp.onReceive = nil
+        pair.released = loop.now
+        free.append(pair)
+    }
+
+    /// Closes what is free. Pairs in use are a fault.
+    func close() {
+        precondition(counters.inUse == 0, "a media session was not closed")
+        for pair in free[head...] {
+            pair.rtp.close()
+            pair.rtcp.close()
+        }
+        free = []
+        head = 0
+    }
+
+    private func given(_ pair: RTPPortPair) -> RTPPortPair {
+        counters.inUse += 1
+        counters.taken += 1
+        return pair
+    }
+
+    private func reuse() -> RTPPortPair {
+        let pair = free[head]
+        head += 1
+        if head > 1024 || head == free.count {
+            free.removeFirst(head)
+            head = 0
+        }
+        counters.stray += UInt64(pair.rtp.drain())
+        return given(pair)
+    }
+
+    /// The next pair of the range that nobody else has; nil at its end.
+    private func open() throws(MediaError) -> RTPPortPair? {
+        var options = DatagramOptions()
+        options.reading = .onDrain
+        options.dscp = 46
+        options.stampsArrival = true
+        // RTCP comes every few seconds: the loop reads it on arrival, so nobody has to look.
+        var reports = options
+        reports.reading = .onArrival
+        while next + 1 <= Int(range.upperBound) {
+            let port = UInt16(next)
+            next += 2
+            do throws(SystemError) {
+                let rtp = try loop.bindDatagram(to: SocketAddress(ip: ip, port: port), options: options)
+                do throws(SystemError) {
+                    let rtcp = try loop.bindDatagram(to: SocketAddress(ip: ip, port: port + 1), options: reports)
+                    return RTPPortPair(rtp: rtp, rtcp: rtcp)
+                } catch {
+                    rtp.close()
+                    throw error
+                }
+            } catch {
+                guard error.number == Self.addressInUse else {
+                    next -= 2
+                    throw .noSocket(error.description)
+                }
+            }
+        }
+        return nil
+    }
+}
