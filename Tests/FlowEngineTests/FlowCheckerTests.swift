@@ -48,10 +48,10 @@ func steps(_ lines: String...) -> String {
         ),
         (steps("answer", "play: missing.wav"), "f.yaml:5:13: error: there is no prompt `missing.wav` in ."),
         (steps("answer", "play: broken.wav"), "f.yaml:5:13: error: the prompt `broken.wav` cannot be played: no audio in it"),
-        (steps("answer", "play: ../secret.wav"), "f.yaml:5:13: error: prompt: `../secret.wav` leads out of its folder"),
+        (steps("answer", "play: ../secret.wav"), "f.yaml:5:13: error: `../secret.wav` leads out of its folder"),
         (
             steps("answer", "play: /etc/a.wav"),
-            "f.yaml:5:13: error: prompt: `/etc/a.wav` is absolute; names are relative to their folder"
+            "f.yaml:5:13: error: `/etc/a.wav` is absolute; names are relative to their folder"
         ),
         (
             steps("answer", "send-digits: 0123"),

@@ -74,7 +74,7 @@ struct FlowChecker {
             do throws(PathConfinement.Refused) {
                 path = try PathConfinement.resolve(name, under: flow.promptsFolder)
             } catch {
-                sink.error(at: text.place, "prompt: \(error.message)")
+                sink.error(at: text.place, error.message)
                 continue
             }
             switch options.prompts.inspect(path: path) {

@@ -264,8 +264,6 @@ package final class FlowRun {
             throw FlowError(error.words)
         } catch let error as ExpressionError {
             throw FlowError(error.message)
-        } catch let error as PathConfinement.Refused {
-            throw FlowError("\(step.name): \(error.message)")
         }
     }
 

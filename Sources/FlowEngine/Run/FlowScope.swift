@@ -123,6 +123,10 @@ extension FlowRun: Scope {
 
     /// The mistake with the values that led to it.
     private func failure(_ error: ExpressionError, _ names: Set<String>, at place: SourcePlace) -> FlowError {
+        // The words of the mistake may quote a value.
+        if !names.isDisjoint(with: frame.secretNames) || lastResultIsSecret && names.contains("result") {
+            return FlowError("an expression over secret values failed (\(error.kind.rawValue))", at: place)
+        }
         let masked = MaskedScope(run: self)
         let values = names.subtracting(["call", "env", "now"]).sorted().prefix(6).compactMap { name in
             masked.value(named: name).map { "\(name) = \($0.json.prefix(60))" }

@@ -69,14 +69,15 @@ package struct BridgeVerb: Verb {
 
     package func run(_ run: FlowRun) async throws -> StepResult {
         var resolved: [String] = []
+        var shown: [String: String] = [:]
         for target in targets {
-            switch try run.value(target) {
-            case .list(let items): resolved += items.map(\.text)
-            case let value: resolved.append(value.text)
-            }
+            let values = try run.value(target)
+            let texts = values.asList?.map(\.text) ?? [values.text]
+            resolved += texts
+            for text in texts { shown[text] = run.isSecret(target) ? try run.shown(target) : text }
         }
         for target in resolved {
-            if let reason = run.environment.refusesBridge(target) { throw FlowError("bridge: \(target): \(reason)") }
+            if let reason = run.environment.refusesBridge(target) { throw FlowError("bridge: \(shown[target] ?? ""): \(reason)") }
         }
         var request = BridgeRequest(targets: resolved, order: order)
         request.timeout = try run.length(timeout, default: request.timeout)
@@ -86,14 +87,14 @@ package struct BridgeVerb: Verb {
         if silentRingback { request.ringback = .silence }
         if let ringback { request.ringback = .source(try run.source(ringback)) }
         if let record {
-            let path = try PathConfinement.resolve(try run.text(record), under: run.environment.recordingsFolder)
+            let path = try run.path(record, under: run.environment.recordingsFolder)
             request.record = RecordingRequest(path: path, channels: recordChannels)
             run.recordings.append(path)
             run.recording = .object(["path": .string(path), "file": .string(try run.shown(record)), "complete": false])
         }
-        run.emit(.bridging(resolved))
+        run.emit(.bridging(resolved.map { shown[$0] ?? $0 }))
         let result = try await run.call.bridge(request)
-        run.emit(.bridged(target: result.target, outcome: result.outcome.rawValue, status: result.status))
+        run.emit(.bridged(target: shown[result.target] ?? result.target, outcome: result.outcome.rawValue, status: result.status))
         return StepResult(
             value: .object([
                 "outcome": .string(result.outcome.rawValue), "target": .string(result.target),

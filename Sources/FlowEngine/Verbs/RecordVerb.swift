@@ -76,7 +76,7 @@ package struct RecordVerb: Verb {
             return .done
         }
         guard let target else { throw FlowError("record: no file") }
-        let path = try PathConfinement.resolve(try run.text(target), under: run.environment.recordingsFolder)
+        let path = try run.path(target, under: run.environment.recordingsFolder)
         if beep {
             _ = try await run.play(
                 PlaybackRequest([.tone(frequencies: [1000], cadence: [])]), names: ["beep"], for: .milliseconds(300))

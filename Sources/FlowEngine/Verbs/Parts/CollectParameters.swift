@@ -33,6 +33,8 @@ package struct CollectParameters: Sendable {
         readPrompts(map, step, isMenu: isMenu)
         readTimers(map, step)
         readKeys(map, step)
+        // Known before the rest is taken for choices; their values are read when the choices are there.
+        for key in ["digits", "min", "max"] { _ = map.node(key) }
         if let node = map.node("choices") {
             if let choices = MappingReader(node, "`choices`", step.sink) { self.choices = read(choices.entries, step) }
         } else if isMenu {

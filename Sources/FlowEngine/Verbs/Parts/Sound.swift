@@ -114,11 +114,12 @@ extension FlowRun {
         }
     }
 
-    private func path(_ text: FlowText, under folder: String) throws -> String {
+    /// The path of a file below a folder, whatever the text's values say.
+    func path(_ text: FlowText, under folder: String) throws -> String {
         do {
             return try PathConfinement.resolve(try self.text(text), under: folder)
         } catch let error as PathConfinement.Refused {
-            throw FlowError("prompt: \(error.message)", at: text.place)
+            throw FlowError(isSecret(text) ? "the file name is not allowed" : error.message, at: text.place)
         }
     }
 
