@@ -1,0 +1,87 @@
+import Basics
+import CallEngine
+import Glibc
+import Reactor
+import Testing
+
+/// Real loops and sockets: calls spread over the loops of both engines, and each stays whole on one.
+@Suite struct SeveralLoopsTests {
+    private struct Spread: Sendable {
+        var answered = [0, 0]
+        var ended = [0, 0]
+        var placedEnded = 0
+        var causes: Set<String> = []
+    }
+
+    private func engine(
+        _ loops: [EpollLoop], _ workers: MediaWorkers, _ names: WorkerPool, onIncoming: @escaping @Sendable (Call) -> Void
+    ) throws -> Engine {
+        let address = SocketAddress(ip: .loopback4, port: 0)
+        return try Engine(
+            settings: EngineSettings(
+                listeners: [.init(.udp, address), .init(.tcp, address)],
+                limits: .init(calls: 10_000, callsPerSecond: 10_000)), loops: loops, workers: workers, nameWorkers: names,
+            seed: 11, onIncoming: onIncoming)
+    }
+
+    @Test(arguments: ["udp", "tcp"]) func callsOfTwoEnginesWithTwoLoopsEach(transport: String) throws {
+        let loops = try (0..<4).map { try EpollLoop(name: "loop \($0)") }
+        for loop in loops { try loop.start() }
+        let workers = try MediaWorkers()
+        let names = try WorkerPool(name: "names", threads: 1, limit: 16)
+        let spread = Locked(Spread())
+        let server = try engine(Array(loops[0..<2]), workers, names) { call in
+            let index = call.loop.name == "loop 0" ? 0 : 1
+            call.onEnd = { _ in spread.withLock { $0.ended[index] += 1 } }
+            call.loop.spawn {
+                try? await call.answer()
+                spread.withLock { $0.answered[index] += 1 }
+            }
+        }
+        let client = try engine(Array(loops[2..<4]), workers, names) { call in call.hangUp(.normal) }
+        let port = server.listeners.first { $0.transport.rawValue == transport }!.address.port
+        let target = "sip:bot@127.0.0.1:\(port);transport=\(transport)"
+        let count = 60
+        for index in 0..<count {
+            client.withShard(index % 2) { shard in
+                guard let call = try? shard.place(CallRequest(target: target)) else { return }
+                call.onEnd = { end in
+                    spread.withLock {
+                        $0.placedEnded += 1
+                        $0.causes.insert(end.cause.rawValue)
+                    }
+                }
+                call.loop.spawn {
+                    _ = try? await call.wait(for: .answered, timeout: nil)
+                    try? await call.loop.sleep(for: .milliseconds(50))
+                    call.hangUp(.normal)
+                }
+            }
+        }
+        // Each call takes some 50 ms; the bound is for a machine that does other things as well.
+        let over = Waiting()
+        over.until(.seconds(20)) { spread.withLock { $0.placedEnded == count && $0.ended.reduce(0, +) == count } }
+        let result = spread.withLock { $0 }
+        #expect(result.placedEnded == count)
+        #expect(result.causes == ["normal"])
+        #expect(result.answered.allSatisfy { $0 > 5 }, "\(result.answered)")
+        #expect(result.ended == result.answered)
+        #expect(server.gate.active == 0)
+        client.close()
+        server.close()
+        for loop in loops { #expect(loop.stop(within: .seconds(1)) == EpollLoop.Leftovers(), "\(loop.name)") }
+        workers.stop()
+        names.stop()
+    }
+}
+
+/// Waits from a thread that is no loop's.
+private struct Waiting {
+    func until(_ limit: Duration, _ condition: () -> Bool) {
+        let clock = ContinuousClock()
+        let end = clock.now.advanced(by: limit)
+        while !condition(), clock.now < end { usleepABit() }
+    }
+
+    private func usleepABit() { usleep(5000) }
+}
