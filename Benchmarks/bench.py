@@ -17,6 +17,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+PROMPT = os.path.join(HERE, "..", "prompts", "hold-music.wav")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -114,12 +115,12 @@ def sipp_uac(target, rate, count, scenario=None, hold=0):
 
 
 def bench_answer(program, port, media=False):
-    return Side("ringwright", [program, "answer", "--port", str(port)] + (["--media"] if media else []), ready="ready")
+    return Side("ringwright", [program, "answer", "--port", str(port)] + (["--media", media] if media else []), ready="ready")
 
 
 def bench_place(program, target, rate, count, media=False, hold=0):
     arguments = [program, "place", "--target", str(target), "--rate", str(rate), "--calls", str(count), "--hold", str(hold)]
-    return Side("ringwright", arguments + (["--media"] if media else []),
+    return Side("ringwright", arguments + (["--media", media] if media else []),
                 counts=lambda text: json.loads(text.strip().splitlines()[-1]))
 
 
@@ -214,8 +215,8 @@ def media(program, folder, calls, seconds):
         if kind == "sipp":
             answerer, caller = sipp_uas(port, 26000), sipp_uac(port, rate, calls, os.path.join(HERE, "uac-rtp.xml"), hold)
         else:
-            answerer = bench_answer(program, port, media=True)
-            caller = bench_place(program, port, rate, calls, media=True, hold=hold)
+            answerer = bench_answer(program, port, media=PROMPT)
+            caller = bench_place(program, port, rate, calls, media=PROMPT, hold=hold)
         row = measure(answerer, caller, calls, seconds + 60, folder)
         print(json.dumps(row), flush=True)
         summary[f"{kind}_place_us"] = round(row["place_us"] / seconds, 1)

@@ -1,5 +1,6 @@
 import Basics
 import CallEngine
+import Glibc
 import Reactor
 import SIP
 import TestKit
@@ -13,7 +14,10 @@ import Testing
         case callerHangsUp, calleeHangsUp, bothHangUp, refused, cancelled, cancelMeetsAnswer
     }
 
-    @Test(arguments: 1...5) func twoHundredCalls(seed: UInt64) throws {
+    /// `scripts/long` asks for more.
+    static let seeds = 1...(getenv("RINGWRIGHT_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 5)
+
+    @Test(arguments: seeds) func twoHundredCalls(seed: UInt64) throws {
         let world = VirtualWorld(seed: seed)
         var faults = VirtualNetwork.Impairment()
         faults.loss = 0.1
