@@ -179,14 +179,51 @@ import Web
         }
     }
 
+    /// A client that does not wait for its answers gets the first one, then an orderly end; it asks again for the others.
+    @Test(arguments: [false, true]) func requestsBehindTheFirstAreNotServed(hasTLS: Bool) async throws {
+        let made = hasTLS ? await TestCertificate.make() : nil
+        if hasTLS, made == nil { return }
+        let get = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"
+        let post = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\none"
+        let bad = "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"
+        let cases: [(sent: String, answer: String)] = [
+            (get + post + get, "slow"), (post + post, "one"), (post + get, "one"), (bad + post, "path.\n"), (get + get, "slow"),
+            (get + "POST /echo HTTP/1.1\r\nHost:", "slow"), (get + "\r\n", "slow"), (bad + bad, "path.\n"),
+            (get + String(repeating: post, count: 2000), "slow")
+        ]
+        try await serve(tls: made?.tls) { web, base, address in
+            for (sent, answer) in cases {
+                let text: String
+                if hasTLS {
+                    let port = base.split(separator: ":").last ?? ""
+                    let folder = TemporaryFolder()
+                    try Data(sent.utf8).write(to: URL(fileURLWithPath: folder.file("sent")))
+                    text =
+                        await command(
+                            "sh", "-c",
+                            "(cat \(folder.file("sent")); sleep 0.3) | openssl s_client -quiet -no_ign_eof -connect localhost:\(port)"
+                        )?.output ?? ""
+                } else {
+                    let client = try #require(RawClient(address))
+                    client.write(sent)
+                    text = client.read()
+                }
+                #expect(text.components(separatedBy: "HTTP/1.1 ").count == 2, "\(sent.prefix(200)) got \(text)")
+                #expect(text.contains("connection: close\r\n"), "\(sent.prefix(200)) got \(text)")
+                #expect(text.hasSuffix(answer), "\(sent.prefix(200)) got \(text)")
+            }
+            #expect(web.currentCounters.requests == UInt64(cases.count))
+        }
+    }
+
     @Test func openRequestsGetTheirAnswersAtShutdown() async throws {
         let thread = try LoopThread()
-        let begun = Gathered<Bool>()
+        let (begun, stopping) = (Gathered<Bool>(), Gathered<Bool>())
         let routes = await thread.perform { loop in
             [
                 HTTPRoute(.get, "/slow", on: loop) { _ in
                     begun.add(true)
-                    try? await loop.sleep(for: .milliseconds(200))
+                    while stopping.items.isEmpty { try? await loop.sleep(for: .milliseconds(1)) }
                     return .text("done")
                 }
             ]
@@ -196,8 +233,9 @@ import Web
         let client = try #require(RawClient(address))
         client.write("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
         _ = await begun.first(1)
-        // The client stays open, so its connection lasts the whole grace.
-        web.stopAndWait(grace: .seconds(1))
+        web.stop(grace: .seconds(2))
+        stopping.add(true)
+        web.stopAndWait(grace: .seconds(2))
         let answer = client.read()
         #expect(answer.hasSuffix("\r\n\r\ndone"))
         #expect(answer.contains("connection: close\r\n"))

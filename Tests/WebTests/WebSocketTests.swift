@@ -1,4 +1,4 @@
-// WebSockets: our server against our client and a Python peer, our client against the Python peer.
+// WebSockets: our server against our client and raw sockets. The Python peer is in WebSocketPeerTests.swift.
 import Basics
 import Foundation
 import Reactor
@@ -7,7 +7,7 @@ import Web
 
 @Suite struct WebSocketTests {
     /// A server with an echo at `/echo` (subprotocol chat) and `/plain` (none), whose sockets end up in `accepted`.
-    private func server(
+    func server(
         _ thread: LoopThread, limits: WebSocketLimits = WebSocketLimits(), tls: WebServerTLS? = nil, log: SocketLog = SocketLog(),
         accepted: Gathered<WebSocket> = Gathered()
     ) async throws -> WebThread {
@@ -30,11 +30,11 @@ import Web
         return try WebThread(listeners: [WebListener(loopback, tls: tls, webSockets: routes)])
     }
 
-    private func open(_ web: WebThread, _ request: WebSocketRequest, on thread: LoopThread, _ log: SocketLog) async -> WebSocket {
+    func open(_ web: WebThread, _ request: WebSocketRequest, on thread: LoopThread, _ log: SocketLog) async -> WebSocket {
         await thread.perform { loop in web.connect(request, on: loop) { log.add($0) } }
     }
 
-    private func finish(_ thread: LoopThread, _ webs: WebThread...) {
+    func finish(_ thread: LoopThread, _ webs: WebThread...) {
         for web in webs {
             web.stopAndWait(grace: .seconds(2))
             #expect(web.currentCounters.connectionsOpen == 0)

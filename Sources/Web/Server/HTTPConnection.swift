@@ -14,6 +14,8 @@ final class HTTPConnection: WireRole {
         case idle
         case receiving(HTTPRequest, HTTPRoute, expected: Int)
         case waiting(HandlerRun)
+        /// Its answer, a refusal, is on its way through the thread's commands.
+        case refused(UInt64)
         case answering
     }
 
@@ -41,7 +43,7 @@ final class HTTPConnection: WireRole {
     var mayCloseForShutdown: Bool {
         switch phase {
         case .idle: true
-        case .receiving, .waiting, .answering: false
+        case .receiving, .waiting, .refused, .answering: false
         }
     }
 
@@ -72,11 +74,11 @@ final class HTTPConnection: WireRole {
     // MARK: Receiving
 
     private func begin() -> Int32 {
-        // A client that does not wait for the answer: libwebsockets keeps what came; this is a guard for our own state.
+        // A client that does not wait for the answer is cut off after it (`hasBytesAhead`); this is a guard for our own state.
         guard case .idle = phase else { return -1 }
         thread.counters.withLock { $0.requests += 1 }
         let head = RequestHead(wsi: wsi)
-        closeAfter = thread.isStopping
+        closeAfter = thread.isStopping || head.value(WSI_TOKEN_CONNECTION)?.lowercased() == "close"
         isHead = false
         guard let method = head.method else { return refuse(501, "The method is not known.", close: true) }
         isHead = method == .head
@@ -146,12 +148,28 @@ final class HTTPConnection: WireRole {
 
     // MARK: Answering
 
-    /// From the loop, between callbacks.
+    /// From the loop, or our own refusal; between callbacks.
     func answer(_ response: HTTPResponse) {
-        guard case .waiting = phase else { return }
+        switch phase {
+        case .waiting, .refused: break
+        case .idle, .receiving, .answering: return
+        }
+        if readOn(send: response) != 0 { thread.close(wsi) }
+    }
+
+    private func readOn(send response: HTTPResponse) -> Int32 {
         endRun()
+        closeAfter = resumeReading() || closeAfter
+        return send(response)
+    }
+
+    /// Reads from the connection again. True when libwebsockets holds bytes that came behind the request: it would serve the next
+    /// request from them, but reads the head of one with a body as that body, for ever (4.1.6, `lws_http_action`). RFC 9112,
+    /// section 9.3.2, lets a server close the connection instead; the client sends again what was not answered.
+    /// When another connection has such bytes at this moment, one that could go on is closed too, which does no harm.
+    private func resumeReading() -> Bool {
         lws_rx_flow_control(wsi, 1)
-        if send(response) != 0 { thread.close(wsi) }
+        return lws_service_adjust_timeout(thread.context, 1, 0) == 0
     }
 
     private func refuse(_ status: Int, _ text: String, close: Bool, headers: HTTPFields = [:]) -> Int32 {
@@ -159,7 +177,14 @@ final class HTTPConnection: WireRole {
         var response = HTTPResponse.problem(status, text)
         response.headers.all += headers.all
         closeAfter = closeAfter || close
-        return send(response)
+        if closeAfter { return send(response) }
+        // What came behind the request is known when libwebsockets is done with it.
+        let id = thread.nextID()
+        phase = .refused(id)
+        thread.requests[id] = self
+        lws_rx_flow_control(wsi, 0)
+        thread.post(.answer(request: id, response))
+        return 0
     }
 
     private func send(_ response: HTTPResponse) -> Int32 {
@@ -253,21 +278,24 @@ final class HTTPConnection: WireRole {
         }
         thread.counters.withLock { $0.timeouts += 1 }
         switch phase {
-        case .idle, .answering: return -1
+        case .idle, .refused, .answering: return -1
         case .receiving: return refuse(408, "The body came too slowly.", close: true)
         case .waiting:
-            endRun()
-            lws_rx_flow_control(wsi, 1)
-            return refuse(503, "The answer took too long.", close: false)
+            thread.counters.withLock { $0.requestsRefused += 1 }
+            return readOn(send: .problem(503, "The answer took too long."))
         }
     }
 
     private func endRun() {
-        guard case .waiting(let run) = phase else { return }
+        switch phase {
+        case .waiting(let run):
+            listener.inFlight -= 1
+            thread.requests[run.id] = nil
+            run.cancel()
+        case .refused(let id): thread.requests[id] = nil
+        case .idle, .receiving, .answering: return
+        }
         phase = .idle
-        listener.inFlight -= 1
-        thread.requests[run.id] = nil
-        run.cancel()
     }
 
     // MARK: Becoming a WebSocket
