@@ -64,7 +64,7 @@ let package = Package(
                 dependencies: ["Basics", "Reactor", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/CallBench",
                 swiftSettings: settings),
             .executableTarget(
-                name: "ringwright", dependencies: ["Server"], swiftSettings: settings),
+                name: "ringwright", dependencies: ["Basics", "Reactor", "Server"], swiftSettings: settings),
             .target(
                 name: "TestKit", dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine"],
                 swiftSettings: settings)

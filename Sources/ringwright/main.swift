@@ -10,7 +10,7 @@ do throws(CommandFailure) {
         Terminal.print(text)
         status = .passed
     case .run(let arguments):
-        status = try run(arguments)
+        status = try await run(arguments)
     }
 } catch {
     Terminal.complain(error.description)
@@ -18,8 +18,9 @@ do throws(CommandFailure) {
 }
 exit(status.rawValue)
 
-func run(_ arguments: CommandArguments) throws(CommandFailure) -> ExitStatus {
+func run(_ arguments: CommandArguments) async throws(CommandFailure) -> ExitStatus {
     switch arguments.command {
+    case "serve": return try await runServe(arguments)
     case "check": return runCheck(arguments)
     case "test": return runTest(arguments)
     case "doctor": return try runDoctor(arguments)

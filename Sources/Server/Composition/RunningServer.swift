@@ -1,0 +1,157 @@
+// A server at work: its loops, the engine, the flows of its calls, the pages with its figures. Made, drained and closed from a thread that
+// is none of its loops.
+
+package import Basics
+package import CallEngine
+package import FlowEngine
+package import Reactor
+import Web
+
+package final class RunningServer: Sendable {
+    package let engine: Engine
+    /// Where /healthz and /metrics are; nil: nowhere.
+    package let page: SocketAddress?
+    /// Signals and pages: nothing on a call's loop waits for it.
+    package let control: EpollLoop
+    private let loops: [EpollLoop]
+    private let workers: MediaWorkers
+    private let nameWorkers: WorkerPool
+    private let client: HTTPClient
+    private let web: WebThread?
+    private let state: Locked<State>
+
+    private struct State {
+        var isDraining = false
+        var media = MediaReport()
+    }
+
+    /// Opens the sockets and takes calls at once.
+    /// - Parameters:
+    ///   - loopCount: threads for calls, at least one: the number of cores.
+    ///   - observers: for each call, on its loop: who hears what its flow does, besides the log.
+    ///   - onCallEnd: after a flow's `always:`, on the call's loop.
+    package init(
+        _ configuration: Configuration, flows: FlowTable, version: String, loopCount: Int, log: Log,
+        trace: (@Sendable (TracedMessage) -> Void)? = nil,
+        observers: @escaping @Sendable (Call) -> [any FlowObserver] = { _ in [] },
+        onCallEnd: @escaping @Sendable (Call, FlowOutcome) -> Void = { _, _ in }
+    ) throws(CommandFailure) {
+        let started = LogLine(.info, "").at
+        let state = Locked(State())
+        self.state = state
+        let client = HTTPClient()
+        self.client = client
+        do throws(SystemError) {
+            control = try Self.startedLoop("control")
+            var loops: [EpollLoop] = []
+            for index in 0..<max(1, loopCount) { loops.append(try Self.startedLoop("loop-\(index)")) }
+            self.loops = loops
+            workers = try MediaWorkers()
+            nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
+            engine = try Engine(
+                settings: configuration.engineSettings, loops: loops, workers: workers, nameWorkers: nameWorkers,
+                seed: .random(in: 0 ... .max), trace: trace
+            ) { call in
+                guard let choice = flows.choice(for: call.info) else {
+                    log.add(LogLine(.info, "no route", fields: [("call", call.id), ("to", call.info.to.uri)]))
+                    try? call.reject(status: 404, reason: nil, headers: [])
+                    return
+                }
+                var environment = configuration.flowEnvironment(
+                    arguments: choice.arguments, requester: FlowRequester(client: client))
+                environment.observers = [FlowLog(log, call: call.id)] + observers(call)
+                let run = FlowRun(flow: choice.flow, call: call, environment: environment)
+                log.add(
+                    LogLine(
+                        .info, "call began",
+                        fields: [
+                            ("call", call.id), ("from", call.info.from.uri), ("to", call.info.to.uri), ("flow", choice.flow.name)
+                        ]))
+                call.loop.spawn {
+                    let outcome = await run.run()
+                    state.withLock { $0.media.add(call.info.media) }
+                    log.add(Self.endLine(call, outcome))
+                    onCallEnd(call, outcome)
+                }
+            }
+        } catch {
+            throw Self.failure(error)
+        }
+        guard let address = configuration.control.listen else {
+            web = nil
+            page = nil
+            return
+        }
+        let engine = self.engine
+        let loops = self.loops
+        let listener = ControlRoutes.listener(at: address, on: control) {
+            let (isDraining, media) = state.withLock { ($0.isDraining, $0.media) }
+            return ServerFigures(
+                version: version, startedAt: started, engine: engine, loops: loops, isDraining: isDraining, media: media)
+        }
+        do throws(WebStartError) {
+            let web = try WebThread(listeners: [listener])
+            self.web = web
+            page = web.addresses.first
+        } catch {
+            engine.close()
+            throw ControlRoutes.failure(error)
+        }
+    }
+
+    private static func startedLoop(_ name: String) throws(SystemError) -> EpollLoop {
+        let loop = try EpollLoop(name: name)
+        try loop.start()
+        return loop
+    }
+
+    private static func failure(_ error: SystemError) -> CommandFailure {
+        CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause; --sip chooses other ports")
+    }
+
+    private static func endLine(_ call: Call, _ outcome: FlowOutcome) -> LogLine {
+        var fields = [("call", call.id), ("flow", outcome.flow), ("result", outcome.result.rawValue)]
+        if let end = outcome.end { fields += [("by", end.by.rawValue), ("cause", end.cause.rawValue), ("detail", end.detail)] }
+        return LogLine(.info, "call ended", fields: fields.filter { !$0.1.isEmpty }.map { (name: $0.0, value: $0.1) })
+    }
+
+    /// What is listened on, with the ports that the system chose: `udp:127.0.0.1:5060`.
+    package var listening: [String] { engine.listeners.map { "\($0.transport.rawValue):\($0.address)" } }
+    package var activeCalls: Int { engine.gate.active }
+
+    // MARK: The end
+
+    /// From now on new calls are refused with 503. `then` runs on the control loop when the last call is over.
+    package func drain(then: @escaping @Sendable () -> Void) {
+        state.withLock { $0.isDraining = true }
+        engine.drain()
+        control.execute { self.waitForCalls(then) }
+    }
+
+    private func waitForCalls(_ then: @escaping @Sendable () -> Void) {
+        if engine.gate.active == 0 { return then() }
+        control.schedule(after: .milliseconds(100)) { self.waitForCalls(then) }
+    }
+
+    /// Ends every call and every thread. Once, and not from a loop.
+    package func close() {
+        engine.close()
+        // What was said to the peers, and the `always:` of the flows, get their time.
+        for loop in loops { loop.stop(within: .seconds(2)) }
+        web?.stopAndWait(grace: .seconds(1))
+        control.stop(within: .seconds(1))
+        client.stopAndWait()
+        workers.stop()
+        nameWorkers.stop()
+    }
+}
+
+extension MediaReport {
+    /// Adds another call's counts.
+    mutating func add(_ other: MediaReport) {
+        sent += other.sent
+        received += other.received
+        lost += other.lost
+        late += other.late
+    }
+}

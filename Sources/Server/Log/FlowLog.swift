@@ -1,0 +1,56 @@
+// What a flow does, as lines of the log. The flow has masked what is secret before it gets here.
+
+import Basics
+package import FlowEngine
+
+/// Writes the events of one call's flow. Belongs to the call's loop.
+package final class FlowLog: FlowObserver {
+    private let log: Log
+    private let call: String
+
+    /// - Parameter call: the call's id.
+    package init(_ log: Log, call: String) {
+        self.log = log
+        self.call = call
+    }
+
+    package func flow(_ run: FlowRun, did event: FlowEvent) {
+        switch event {
+        case .section(let name): add(.debug, "section \(name)")
+        case .stepBegan(let verb, let place): add(.debug, "step \(verb)", [("at", "\(place)")])
+        case .stepEnded(let verb, let outcome?, let place):
+            add(.debug, "step \(verb) ended", [("outcome", outcome), ("at", "\(place)")])
+        case .stepEnded(_, nil, _): break
+        case .promptBegan(let names): add(.debug, "plays \(names.joined(separator: ", "))")
+        case .promptEnded(let names, .failed(let why)):
+            add(.warning, "could not play \(names.joined(separator: ", "))", [("why", why)])
+        case .promptEnded: break
+        case .collected(let digits, let reason): add(.info, "collected", [("digits", digits), ("reason", reason)])
+        case .digitsSent(let digits): add(.info, "pressed", [("digits", digits)])
+        case .bridging(let targets): add(.info, "calls \(targets.joined(separator: ", "))")
+        case .bridged(let target, let outcome, let status):
+            add(.info, "bridge ended", [("target", target), ("outcome", outcome), ("status", String(status))])
+        case .recordingBegan(let path): add(.info, "records", [("file", path)])
+        case .recorded(let path, let length, let complete):
+            add(
+                complete ? .info : .warning, complete ? "recorded" : "recorded, with gaps",
+                [("file", path), ("seconds", JSONText.number(length.seconds, digits: 1).text)])
+        case .requested(let method, let url, let status):
+            add(.info, "requested", [("method", method), ("url", url), ("status", String(status))])
+        case .log(let text): add(.info, text)
+        case .warning(let text, let place): add(.warning, text, place.map { [("at", "\($0)")] } ?? [])
+        case .tag(let name, let value): add(.info, "tag", [("name", name), ("value", value)])
+        case .expectation(let expectation):
+            add(
+                expectation.passed ? .info : .warning, expectation.passed ? "as expected" : "not as expected",
+                [("name", expectation.name), ("actual", expectation.actual)])
+        case .failed(let text, let place): add(.error, text, place.map { [("at", "\($0)")] } ?? [])
+        case .ended(let result): add(.info, "flow ended", [("flow", run.flowName), ("result", result.rawValue)])
+        }
+    }
+
+    private func add(_ level: Configuration.Log.Level, _ message: String, _ fields: [(name: String, value: String)] = []) {
+        guard log.takes(level) else { return }
+        log.add(LogLine(level, message, fields: [("call", call)] + fields))
+    }
+}
