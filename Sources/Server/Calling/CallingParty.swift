@@ -1,0 +1,149 @@
+// An engine that only places calls: what `call` and the calling side of `demo` are made of. Used from a thread that is none of its loops.
+
+import Basics
+package import CallEngine
+package import FlowEngine
+import Reactor
+import Web
+
+/// Places calls on one loop, each with a flow.
+package final class CallingParty: Sendable {
+    /// What one call is asked to do.
+    package struct Order: Sendable {
+        package var request: CallRequest
+        package var flow: Flow
+        package var arguments: [String: Value]
+        /// Hangs up this long after the answer.
+        package var duration: Duration?
+        /// Both sides are recorded here, stereo, from the first audio on.
+        package var recording: RecordingRequest?
+
+        package init(
+            request: CallRequest, flow: Flow, arguments: [String: Value] = [:], duration: Duration? = nil,
+            recording: RecordingRequest? = nil
+        ) {
+            self.request = request
+            self.flow = flow
+            self.arguments = arguments
+            self.duration = duration
+            self.recording = recording
+        }
+    }
+
+    /// What came of it.
+    package struct Report: Sendable {
+        package var result: CallResult
+        package var recording: RecordingResult?
+    }
+
+    private let configuration: Configuration
+    private let loop: EpollLoop
+    private let workers: MediaWorkers
+    private let nameWorkers: WorkerPool
+    private let client: HTTPClient
+    private let engine: Engine
+
+    /// - Parameter listen: where answers and requests of the peers come to; port 0 lets the system choose.
+    package init(
+        _ configuration: Configuration, listen: [EngineSettings.Listener], trace: (@Sendable (TracedMessage) -> Void)? = nil
+    ) throws(CommandFailure) {
+        self.configuration = configuration
+        client = HTTPClient()
+        do throws(SystemError) {
+            loop = try EpollLoop(name: "calls")
+            try loop.start()
+            workers = try MediaWorkers()
+            nameWorkers = try WorkerPool(name: "names", threads: 1, limit: 64)
+            var settings = configuration.engineSettings
+            settings.listeners = listen
+            engine = try Engine(
+                settings: settings, loops: [loop], workers: workers, nameWorkers: nameWorkers,
+                seed: .random(in: 0 ... .max), trace: trace
+            ) { call in
+                // Nobody is here to be called.
+                try? call.reject(status: 480, reason: nil, headers: [])
+            }
+        } catch {
+            throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
+        }
+    }
+
+    /// Every address of this host, on ports that the system chooses.
+    package static let anywhere: [EngineSettings.Listener] = [
+        .init(.udp, SocketAddress(ip: .any4, port: 0)), .init(.tcp, SocketAddress(ip: .any4, port: 0))
+    ]
+
+    /// Places a call and waits for its end, its flow's `always:` included. Cancelling the task hangs up.
+    /// - Parameters:
+    ///   - observers: made on the call's loop; they hear what the flow does.
+    ///   - onState: on the call's loop.
+    package func place(
+        _ order: Order, observers: @escaping @Sendable (Call) -> [any FlowObserver] = { _ in [] },
+        onState: @escaping @Sendable (Call, CallState) -> Void = { _, _ in }
+    ) async throws(CommandFailure) -> Report {
+        let hangUp = Locked<(@Sendable () -> Void)?>(nil)
+        let report: Result<Report, CommandFailure> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                engine.withShard(0) { [self] shard in
+                    do throws(CallControlError) {
+                        let call = try shard.place(order.request)
+                        let bound = LoopBound(call, on: loop)
+                        hangUp.withLock { $0 = { bound.run { $0.hangUp(HangUpReason(cause: .cancelled)) } } }
+                        start(order, call, observers(call), onState) { continuation.resume(returning: .success($0)) }
+                    } catch {
+                        continuation.resume(returning: .failure(CommandFailure(.wrong, Self.words(error))))
+                    }
+                }
+            }
+        } onCancel: {
+            hangUp.withLock { $0 }?()
+        }
+        return try report.get()
+    }
+
+    private func start(
+        _ order: Order, _ call: Call, _ observers: [any FlowObserver], _ onState: @escaping @Sendable (Call, CallState) -> Void,
+        then: @escaping (Report) -> Void
+    ) {
+        var recording: Recording?
+        call.onStateChange = { [unowned call] state in
+            if state == .answered || state == .early, recording == nil, let request = order.recording {
+                recording = try? call.record(request)
+            }
+            if state == .answered, let duration = order.duration {
+                call.loop.schedule(after: duration) { [weak call] in call?.hangUp(.normal) }
+            }
+            onState(call, state)
+        }
+        var environment = configuration.flowEnvironment(
+            arguments: order.arguments, requester: FlowRequester(client: client))
+        environment.observers = observers
+        let run = FlowRun(flow: order.flow, call: call, environment: environment)
+        call.loop.spawn {
+            let outcome = await run.run()
+            let end = outcome.end ?? CallEnd(by: .engine, cause: .error, detail: "the end was not told")
+            let result = CallResult(
+                info: call.info, end: end, target: order.request.target, outcome: outcome, digitsReceived: call.digits.history)
+            guard let recording else { return then(Report(result: result)) }
+            recording.onEnd = { then(Report(result: result, recording: $0)) }
+            recording.stop()
+        }
+    }
+
+    private static func words(_ error: CallControlError) -> String {
+        switch error {
+        case .wrongState(_, let why), .invalid(_, let why): why
+        case .noMedia: "there is no audio"
+        case .refused(_, let status): "the other side refused: \(status)"
+        }
+    }
+
+    /// Ends what is left and every thread. Once, and not from a loop.
+    package func close() {
+        engine.close()
+        loop.stop(within: .seconds(2))
+        client.stopAndWait()
+        workers.stop()
+        nameWorkers.stop()
+    }
+}

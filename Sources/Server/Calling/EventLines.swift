@@ -1,0 +1,39 @@
+// What a flow does, in a line for a person each.
+
+package import FlowEngine
+
+/// Tells each event that a person wants to follow.
+package final class EventLines: FlowObserver {
+    private let line: (String) -> Void
+
+    package init(_ line: @escaping (String) -> Void) {
+        self.line = line
+    }
+
+    package func flow(_ run: FlowRun, did event: FlowEvent) {
+        if let words = Self.words(for: event) { line(words) }
+    }
+
+    /// nil for what is of no interest to a person who follows the call.
+    package static func words(for event: FlowEvent) -> String? {
+        switch event {
+        case .promptBegan(let names): "plays \(names.joined(separator: ", "))"
+        case .promptEnded(let names, .failed(let why)): "cannot play \(names.joined(separator: ", ")): \(why)"
+        case .collected(let digits, let reason): digits.isEmpty ? "heard no key (\(reason))" : "heard \(digits) (\(reason))"
+        case .digitsSent(let digits): "presses \(digits)"
+        case .bridging(let targets): "calls \(targets.joined(separator: ", "))"
+        case .bridged(let target, let outcome, _): "\(target): \(outcome)"
+        case .recordingBegan: "records"
+        case .recorded(_, let length, let complete):
+            "recorded \(FlowDuration.print(.milliseconds(length.components.seconds * 1000)))\(complete ? "" : ", not complete")"
+        case .requested(let method, let url, let status): "\(method) \(url): \(status)"
+        case .log(let text): "log: \(text)"
+        case .warning(let text, _): "warning: \(text)"
+        case .tag(let name, let value): "tag \(name): \(value)"
+        case .expectation(let expectation):
+            "\(expectation.passed ? "as expected" : "NOT as expected"): \(expectation.name): \(expectation.actual)"
+        case .failed(let text, _): "failed: \(text)"
+        case .section, .stepBegan, .stepEnded, .promptEnded, .ended: nil
+        }
+    }
+}

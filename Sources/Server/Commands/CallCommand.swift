@@ -1,0 +1,92 @@
+// `ringwright call`: one call, shown live, and its result.
+
+import Basics
+import CallEngine
+import FlowEngine
+import Foundation
+import Reactor
+
+package enum CallCommand {
+    /// Places the call. `progress` gets a line for each thing that happens, on some thread.
+    package static func run(
+        _ options: CallOptions, progress: @escaping @Sendable (String) -> Void
+    ) async throws(CommandFailure) -> CommandOutcome {
+        let (configuration, warnings) = try options.configuration.load()
+        for warning in warnings { progress(warning.description) }
+        if let line = options.line { _ = try configuration.line(chosen: line) }
+        let flow = try flow(for: options, configuration)
+        var folder: MessageFolder?
+        var trace: (@Sendable (TracedMessage) -> Void)?
+        if let path = options.trace {
+            let made = try MessageFolder(path)
+            trace = { made.add($0) }
+            folder = made
+        }
+        let party = try CallingParty(configuration, listen: CallingParty.anywhere, trace: trace)
+        defer { party.close() }
+        var order = CallingParty.Order(
+            request: CallRequest(target: options.target, line: options.line, from: options.from), flow: flow,
+            arguments: Dictionary(options.vars.map { ($0.name, Value.string($0.value)) }, uniquingKeysWith: { $1 }),
+            duration: options.duration)
+        if let record = options.record {
+            order.recording = RecordingRequest(path: "\(absolute(record))/\(fileName(of: options.target)).wav", channels: .stereo)
+        }
+        let report = try await party.place(
+            order, observers: { _ in [EventLines { progress("  \($0)") }] },
+            onState: { _, state in if let words = words(for: state) { progress(words) } })
+        var notes: [String] = []
+        if let recording = report.recording { notes.append(recordingLine(recording)) }
+        if let folder { notes += try folder.write(names: (here: "caller", there: "callee")).map { "messages: \($0)" } }
+        let line = options.json ? report.result.json.text : report.result.summary
+        return CommandOutcome(lines: [line], note: notes.joined(separator: "\n"), status: report.result.exitStatus)
+    }
+
+    /// The flow of `--flow`; without one, a flow that listens until somebody hangs up.
+    private static func flow(for options: CallOptions, _ configuration: Configuration) throws(CommandFailure) -> Flow {
+        guard let file = options.flow else {
+            let text = """
+                flow: call
+                direction: outbound
+                sections:
+                  call:
+                    - answer: { timeout: 120s }
+                    - wait: 24h
+                    - hangup
+                """
+            guard let flow = FlowLoader.load(text: text, file: "call").flow else {
+                preconditionFailure("the flow of a call without a flow is a flow")
+            }
+            return flow
+        }
+        let loaded = try FlowFiles.usable(
+            file, environmentNames: Set(configuration.environmentNames), arguments: Set(options.vars.map(\.name)))
+        guard loaded.flow.direction.allows(.outbound) else {
+            throw CommandFailure(
+                .wrong, "\(file) is a flow for calls that come in", mend: "use it with ringwright serve, or give it `direction: both`")
+        }
+        return loaded.flow
+    }
+
+    private static func words(for state: CallState) -> String? {
+        switch state {
+        case .new: nil
+        case .ringing: "it rings"
+        case .early: "audio before the answer"
+        case .answered: "answered"
+        case .ended(let end): "ended by \(end.by.rawValue): \(end.cause.rawValue)"
+        }
+    }
+
+    static func recordingLine(_ recording: RecordingResult) -> String {
+        recording.complete ? "recording: \(recording.path)" : "recording (not complete: \(recording.detail)): \(recording.path)"
+    }
+
+    private static func absolute(_ path: String) -> String {
+        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    }
+
+    /// A target as a file name: letters, digits and dashes.
+    private static func fileName(of target: String) -> String {
+        String(target.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" }.prefix(64))
+    }
+}

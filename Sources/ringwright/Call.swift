@@ -1,0 +1,36 @@
+// `ringwright call`: Ctrl-C hangs up.
+
+import Reactor
+import Server
+
+func runCall(_ arguments: CommandArguments) async throws(CommandFailure) -> ExitStatus {
+    let options = try CallOptions(arguments)
+    ProcessSignal.ignoreBrokenPipes()
+    // A task of its own, so that a signal can cancel it.
+    let task = Task { () async -> Result<CommandOutcome, CommandFailure> in
+        do throws(CommandFailure) {
+            return .success(try await CallCommand.run(options) { Terminal.progress($0) })
+        } catch {
+            return .failure(error)
+        }
+    }
+    let signals = try? InterruptSignal { task.cancel() }
+    defer { signals?.stop() }
+    return Terminal.show(try await task.value.get())
+}
+
+/// Ctrl-C and SIGTERM, heard on a small loop of its own.
+struct InterruptSignal {
+    private let loop: EpollLoop
+
+    init(_ action: @escaping @Sendable () -> Void) throws(SystemError) {
+        let loop = try EpollLoop(name: "signals")
+        self.loop = loop
+        try loop.start()
+        try loop.runAndWait { () throws(SystemError) in
+            _ = try SignalSource(loop: loop, signals: [.terminate, .interrupt]) { _ in action() }
+        }
+    }
+
+    func stop() { loop.stop() }
+}
