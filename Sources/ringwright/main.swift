@@ -21,6 +21,8 @@ exit(status.rawValue)
 func run(_ arguments: CommandArguments) async throws(CommandFailure) -> ExitStatus {
     switch arguments.command {
     case "serve": return try await runServe(arguments)
+    case "call": return try await runCall(arguments)
+    case "demo": return try await runDemo(arguments)
     case "check": return runCheck(arguments)
     case "test": return runTest(arguments)
     case "doctor": return try runDoctor(arguments)
