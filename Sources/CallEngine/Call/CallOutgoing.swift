@@ -36,8 +36,13 @@ extension Call {
             self.media = media
             localDescription = media.makeOffer()
         } catch {
-            finish(CallEnd(by: .engine, cause: .error, detail: "\(error)"))
-            return leave()
+            // In a later turn: who placed the call has not yet said who is to hear of its end.
+            let end = CallEnd(by: .engine, cause: .error, detail: "\(error)")
+            loop.schedule(at: loop.now) {
+                self.finish(end)
+                self.leave()
+            }
+            return
         }
         let tag = shard.endpoint.newToken()
         let placing = Placing(

@@ -132,7 +132,8 @@ package final class CallShard {
 
     // MARK: Calls that go out
 
-    /// Places a call. It comes back at once; whatever goes wrong later is its end. Throws for a target that cannot be called.
+    /// Places a call. It comes back at once; whatever goes wrong is its end, which is never told in this turn. Throws for a target that
+    /// cannot be called.
     package func place(_ request: CallRequest) throws(CallControlError) -> Call {
         let target = try OutgoingTarget(request, settings: settings)
         guard gate.enter() else {

@@ -167,7 +167,8 @@ extension CallInfo {
         return .object([
             "id": .string(id), "direction": .string(direction.rawValue), "from": from.value, "to": to.value,
             "headers": .map(fields), "line": .string(line), "started": .timestamp(Timestamp(secondsSince1970: startedAt)),
-            "duration": .duration((ended ?? now) - started), "state": .string(state.word), "codec": .string(codec),
+            "duration": .duration(.milliseconds(((ended ?? now) - started).nanoseconds / 1_000_000)),
+            "state": .string(state.word), "codec": .string(codec),
             "status": .int(Int64(sipStatus)), "reason": .string(sipReason)
         ])
     }

@@ -4,7 +4,7 @@ import Glibc
 import Reactor
 import Testing
 
-/// Real loops and sockets: calls spread over the loops of both engines, and each stays whole on one.
+/// Real loops and sockets, on addresses of the loopback network that nobody else uses: calls spread over the loops of both engines, and each stays whole on one.
 @Suite struct SeveralLoopsTests {
     private struct Spread: Sendable {
         var answered = [0, 0]
@@ -14,9 +14,9 @@ import Testing
     }
 
     private func engine(
-        _ loops: [EpollLoop], _ workers: MediaWorkers, _ names: WorkerPool, onIncoming: @escaping @Sendable (Call) -> Void
+        at ip: String, _ loops: [EpollLoop], _ workers: MediaWorkers, _ names: WorkerPool, onIncoming: @escaping @Sendable (Call) -> Void
     ) throws -> Engine {
-        let address = SocketAddress(ip: .loopback4, port: 0)
+        let address = SocketAddress(ip: IPAddress(ip)!, port: 0)
         return try Engine(
             settings: EngineSettings(
                 listeners: [.init(.udp, address), .init(.tcp, address)],
@@ -30,7 +30,7 @@ import Testing
         let workers = try MediaWorkers()
         let names = try WorkerPool(name: "names", threads: 1, limit: 16)
         let spread = Locked(Spread())
-        let server = try engine(Array(loops[0..<2]), workers, names) { call in
+        let server = try engine(at: "127.0.0.2", Array(loops[0..<2]), workers, names) { call in
             let index = call.loop.name == "loop 0" ? 0 : 1
             call.onEnd = { _ in spread.withLock { $0.ended[index] += 1 } }
             call.loop.spawn {
@@ -38,9 +38,9 @@ import Testing
                 spread.withLock { $0.answered[index] += 1 }
             }
         }
-        let client = try engine(Array(loops[2..<4]), workers, names) { call in call.hangUp(.normal) }
+        let client = try engine(at: "127.0.0.3", Array(loops[2..<4]), workers, names) { call in call.hangUp(.normal) }
         let port = server.listeners.first { $0.transport.rawValue == transport }!.address.port
-        let target = "sip:bot@127.0.0.1:\(port);transport=\(transport)"
+        let target = "sip:bot@127.0.0.2:\(port);transport=\(transport)"
         let count = 60
         for index in 0..<count {
             client.withShard(index % 2) { shard in
