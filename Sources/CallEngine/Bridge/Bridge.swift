@@ -195,7 +195,7 @@ private final class Bridge {
         }
         if heard !== leg, let mine = caller.media, let theirs = leg.media { mine.connect(to: theirs) }
         heard = leg
-        if let record = request.record { recording = try? caller.record(record) }
+        recording = request.onConnected?()
         while true {
             guard case .ended(let ended, _)? = try await events.next(), ended === leg else { continue }
             legs = []

@@ -1,5 +1,5 @@
 /// Whom to connect with a call, and how.
-package struct BridgeRequest: Sendable {
+package struct BridgeRequest {
     package enum Order: String, Sendable, CaseIterable {
         /// All at once; the first to answer wins, the others are cancelled.
         case all
@@ -27,12 +27,12 @@ package struct BridgeRequest: Sendable {
     package var ringback: Ringback
     /// Whether the caller may hear the far side before it answers.
     package var earlyMedia: Bool
-    /// Records both legs.
-    package var record: RecordingRequest?
+    /// Called when the two are connected; the recording that it gives back ends with the bridge.
+    package var onConnected: (() -> Recording?)?
 
     package init(
         targets: [String], order: Order = .all, timeout: Duration = .seconds(30), callerID: String? = nil,
-        headers: [CallHeader] = [], ringback: Ringback = .automatic, earlyMedia: Bool = true, record: RecordingRequest? = nil
+        headers: [CallHeader] = [], ringback: Ringback = .automatic, earlyMedia: Bool = true
     ) {
         self.targets = targets
         self.order = order
@@ -41,7 +41,6 @@ package struct BridgeRequest: Sendable {
         self.headers = headers
         self.ringback = ringback
         self.earlyMedia = earlyMedia
-        self.record = record
     }
 }
 

@@ -54,6 +54,8 @@ extension SimulatedCall {
         if info.direction == .inbound, state != .answered { accept() }
         onAction?("connected with \(target)")
         let began = loop.now
+        let recording = request.onConnected?()
+        defer { recording?.stop() }
         try await loop.sleep(for: behaviour.talks)
         onAction?("\(target) hangs up")
         return BridgeResult(outcome: .answered, target: target, status: 200, connected: loop.now - began)

@@ -88,9 +88,16 @@ package struct BridgeVerb: Verb {
         if let ringback { request.ringback = .source(try run.source(ringback)) }
         if let record {
             let path = try run.path(record, under: run.environment.recordingsFolder)
-            request.record = RecordingRequest(path: path, channels: recordChannels)
-            run.recordings.append(path)
-            run.recording = .object(["path": .string(path), "file": .string(try run.shown(record)), "complete": false])
+            let shown = try run.shown(record)
+            let (place, channels) = (run.currentPlace, recordChannels)
+            request.onConnected = { [unowned run] in
+                do {
+                    return try run.startRecording(RecordingRequest(path: path, channels: channels), shown: shown)
+                } catch {
+                    run.emit(.warning("bridge: the call is not recorded: \(error)", at: place))
+                    return nil
+                }
+            }
         }
         run.emit(.bridging(resolved.map { shown[$0] ?? $0 }))
         let result = try await run.call.bridge(request)
