@@ -88,4 +88,54 @@ import Web
         web.stopAndWait(grace: .zero)
         #expect(thread.stop() == EpollLoop.Leftovers())
     }
+
+    @Test func certificatesAreChecked() async throws {
+        guard let made = await TestCertificate.make() else { return }
+        let thread = try LoopThread()
+        let routes = await thread.perform { self.routes($0) }
+        let web = try WebThread(listeners: [
+            WebListener(loopback, tls: made.tls, routes: routes), WebListener(loopback, routes: routes)
+        ])
+        let client = HTTPClient()
+        let secured = "https://localhost:\(web.addresses[0].port)/large"
+        let cases: [(url: String, trust: TLSTrust, fails: Bool)] = [
+            (secured, .system, true), (secured, .file(made.certificate), false), (secured, .insecure, false),
+            (secured, .file("/nowhere/authorities.pem"), true),
+            ("https://127.0.0.1:\(web.addresses[1].port)/large", .insecure, true)
+        ]
+        for (url, trust, fails) in cases {
+            var call = HTTPCall("GET", url)
+            call.trust = trust
+            switch await thread.run({ [call] loop in await client.fetch(call, on: loop) }) {
+            case .success(let reply): #expect(!fails && reply.status == 200, "\(url) \(trust)")
+            case .failure(let failure): #expect(fails && failure.reason == .tls, "\(url) \(trust): \(failure)")
+            }
+        }
+        client.stopAndWait()
+        web.stopAndWait(grace: .zero)
+        #expect(thread.stop() == EpollLoop.Leftovers())
+    }
+
+    @Test func callsBeyondTheQueueAreRefused() async throws {
+        let thread = try LoopThread()
+        let routes = await thread.perform { self.routes($0) }
+        let web = try WebThread(listeners: [WebListener(loopback, routes: routes)])
+        var limits = HTTPClientLimits()
+        limits.inFlight = 2
+        limits.queue = 1
+        let client = HTTPClient(limits: limits)
+        let call = HTTPCall("GET", "http://127.0.0.1:\(web.addresses[0].port)/stuck")
+        let reasons = Gathered<HTTPFailure.Reason>()
+        for _ in 0..<5 {
+            client.start(call) { if case .failure(let failure) = $0 { reasons.add(failure.reason) } }
+        }
+        #expect(await reasons.first(2) == [.overloaded, .overloaded], "told at once")
+        #expect(client.counters.overloaded == 2)
+        #expect(client.counters.started == 3)
+        client.stopAndWait()
+        #expect(reasons.items.dropFirst(2) == [.stopped, .stopped, .stopped])
+        #expect(client.counters.inFlight == 0 && client.counters.waiting == 0)
+        web.stopAndWait(grace: .zero)
+        #expect(thread.stop() == EpollLoop.Leftovers())
+    }
 }

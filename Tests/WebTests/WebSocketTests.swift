@@ -1,6 +1,7 @@
 // WebSockets: our server against our client and raw sockets. The Python peer is in WebSocketPeerTests.swift.
 import Basics
 import Foundation
+import Glibc
 import Reactor
 import Testing
 import Web
@@ -123,6 +124,39 @@ import Web
         let socket = await open(web, WebSocketRequest("ws://127.0.0.1:\(silent.port)/"), on: thread, second)
         socket.close()
         #expect(await second.untilClosed() == [.closed(.failed(.cancelled))])
+        finish(thread, web)
+    }
+
+    /// A loop that is busy: its connection is not read until it has taken what waits, then everything comes, in order.
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func aBusyReceiverIsNotFedFurther(hasTLS: Bool) async throws {
+        let made = hasTLS ? await TestCertificate.make() : nil
+        if hasTLS, made == nil { return }
+        let (thread, ours) = (try LoopThread(), try LoopThread())
+        let web = try await server(thread, tls: made?.tls)
+        let clients = try WebThread()
+        var request = WebSocketRequest("\(hasTLS ? "wss" : "ws")://localhost:\(web.addresses[0].port)/plain")
+        request.trust = .insecure
+        request.limits.receiveQueueBytes = 10_000
+        let (log, sockets, atOnce) = (SocketLog(), Gathered<WebSocket>(), Gathered<UInt64>())
+        let socket = await ours.perform { [request] loop in
+            clients.connect(request, on: loop) { event in
+                log.add(event)
+                guard case .binary = event, atOnce.items.isEmpty, let socket = sockets.items.first else { return }
+                // The second message goes beyond the limit. Time for more to come, when reading did not stop.
+                while socket.counters.messagesReceived < 2 { usleep(1000) }
+                usleep(50_000)
+                atOnce.add(socket.counters.messagesReceived)
+            }
+        }
+        sockets.add(socket)
+        let messages = (0..<150).map { [UInt8](repeating: UInt8($0), count: 5000) }
+        for message in messages { #expect(socket.send(binary: message)) }
+        #expect(await log.first(151).dropFirst() == messages.map { .binary($0) }[...])
+        #expect(atOnce.items[0] < 10)
+        socket.close()
+        _ = await log.untilClosed()
+        finish(ours, clients)
         finish(thread, web)
     }
 
