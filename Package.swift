@@ -63,6 +63,11 @@ let package = Package(
                 name: "CallBench",
                 dependencies: ["Basics", "Reactor", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/CallBench",
                 swiftSettings: settings),
+            // Media alone, beside Benchmarks/floor.c.
+            .executableTarget(
+                name: "MediaBench",
+                dependencies: ["Basics", "Reactor", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/MediaBench",
+                swiftSettings: settings),
             .executableTarget(
                 name: "ringwright", dependencies: ["Basics", "Reactor", "Server"], swiftSettings: settings),
             .target(
