@@ -1,6 +1,6 @@
 // Media alone, over real loopback: sessions in pairs on one loop, both ends in this process, as Benchmarks/floor.c has it.
 //
-//   MediaBench --sessions 500 --seconds 10 [--prompt FILE] [--bridge] [--record] [--core N]
+//   MediaBench --sessions 500 --seconds 10 [--prompt FILE] [--bridge] [--record] [--core N] [--bind ADDRESS]
 //
 // Prints CPU time of the process for a packet sent and received, for a call (one session) and second, and memory for a session.
 
@@ -23,7 +23,8 @@ enum MediaBench {
         let workers = try MediaWorkers()
         let plan = Plan(
             sessions: number("--sessions", 500), seconds: number("--seconds", 10), prompt: option("--prompt"),
-            isBridged: arguments.contains("--bridge"), isRecorded: arguments.contains("--record"))
+            isBridged: arguments.contains("--bridge"), isRecorded: arguments.contains("--record"),
+            bindTo: option("--bind").flatMap { IPAddress($0) } ?? .any4)
         loop.execute { loop.spawn { await run(plan, loop, workers) } }
         while true { sleep(3600) }
     }
@@ -34,10 +35,11 @@ enum MediaBench {
         var prompt: String?
         var isBridged: Bool
         var isRecorded: Bool
+        var bindTo: IPAddress
     }
 
     static func run(_ plan: Plan, _ loop: EpollLoop, _ workers: MediaWorkers) async {
-        let services = MediaServices(loop: loop, ports: 20000...59999, bindTo: .any4, workers: workers)
+        let services = MediaServices(loop: loop, ports: 20000...59999, bindTo: plan.bindTo, workers: workers)
         do {
             let sockets = try open(plan, services, closing: true)
             for session in sockets { session.close() }
@@ -91,7 +93,9 @@ enum MediaBench {
             } else if let prompt = plan.prompt, !plan.isBridged || index % 4 == 0 || index % 4 == 3 {
                 _ = session.play(PlaybackRequest([.file(path: prompt)], loop: .forever))
             }
-            if plan.isRecorded { _ = try? session.record(RecordingRequest(path: "/tmp/media-bench/\(index).wav", channels: .stereo)) }
+            if plan.isRecorded {
+                _ = try? session.record(RecordingRequest(path: "/tmp/media-bench/\(index).wav", channels: .stereo))
+            }
         }
     }
 
@@ -105,7 +109,9 @@ enum MediaBench {
         print("us a packet sent and received: \(time / packets)")
         print("us a call and second: \(time / seconds / Double(plan.sessions))")
         let clock = last.1.clock
-        print("slices \(clock.slices), late \(clock.lateSlices), worst \(clock.worstLateness / 1000) us, skipped \(clock.skippedTicks)")
+        print(
+            "slices \(clock.slices), late \(clock.lateSlices), worst \(clock.worstLateness / 1000) us, skipped \(clock.skippedTicks)"
+        )
     }
 
     /// Bytes of the heap that are in memory; the heap grows only, so a difference is what was taken.
@@ -121,6 +127,7 @@ enum MediaBench {
     static func cpu() -> Double {
         var usage = rusage()
         getrusage(Int32(0), &usage)  // RUSAGE_SELF
-        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
+        return Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
+            / 1e6
     }
 }

@@ -141,6 +141,7 @@ final class CallRecorder {
         loop.spawn { [self, file] in
             let isOpen = await persist { try await self.pool.run(on: loop) { file.withLock { $0.open() } } }
             if isOpen != true, !isClosed {
+                recording.stopRecorder = nil
                 onFailure?()
                 close()
             }

@@ -13,13 +13,13 @@ extension MediaSession {
         begin()
         let recorder = CallRecorder(request, rate: codec.sampleRate, services: services)
         self.recorder = recorder
-        recorder.recording.stopRecorder = { [weak self, weak recorder] in
-            guard let recorder else { return }
-            if self?.recorder === recorder { self?.recorder = nil }
+        // Not weak, as with playbacks: the session closes its recorder, and then nothing is called any more.
+        recorder.recording.stopRecorder = { [unowned self, recorder] in
+            if self.recorder === recorder { self.recorder = nil }
             recorder.close()
         }
-        recorder.onFailure = { [weak self, unowned recorder] in
-            if self?.recorder === recorder { self?.recorder = nil }
+        recorder.onFailure = { [unowned self, unowned recorder] in
+            if self.recorder === recorder { self.recorder = nil }
         }
         recorder.open()
         return recorder.recording
@@ -37,7 +37,7 @@ extension MediaSession {
         begin()
         let listener = AudioListener(request, listening: listening, rate: codec.sampleRate, start: loop.now)
         listeners.append(listener)
-        listening.stopListening = { [weak self, unowned listener] in self?.listeners.removeAll { $0 === listener } }
+        listening.stopListening = { [unowned self, unowned listener] in listeners.removeAll { $0 === listener } }
         return listening
     }
 

@@ -132,10 +132,6 @@ extension MediaSession {
         unitsPerTick = agreed.ticks(inMilliseconds: time)
         clockPeriod = time / 2
         if eventSender?.isIdle == true { eventSender = nil }
-        if let player {
-            player.change(codec: agreed, packetTime: time, from: services.prompts) { [weak self, unowned player] reason in
-                self?.end(player, .failed(reason))
-            }
-        }
+        player?.change(codec: agreed, packetTime: time, from: services.prompts)
     }
 }

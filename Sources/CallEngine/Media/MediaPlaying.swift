@@ -19,13 +19,13 @@ extension MediaSession {
         begin()
         let player = PromptPlayer(request, playback: playback, codec: codec, packetTime: packetTime)
         self.player = player
-        playback.stopAudio = { [weak self, unowned player] in
-            if self?.player === player { self?.player = nil }
+        // Not weak: a weak reference makes every use of the session dearer, and the session ends each of its playbacks.
+        playback.stopAudio = { [unowned self, unowned player] in
+            player.cancel()
+            if self.player === player { self.player = nil }
         }
-        player.load(from: services.prompts) { [weak self, weak player] reason in
-            guard let self, let player else { return }
-            end(player, .failed(reason))
-        }
+        player.onFailure = { [unowned self, unowned player] reason in end(player, .failed(reason)) }
+        player.load(from: services.prompts)
         return playback
     }
 
@@ -38,6 +38,7 @@ extension MediaSession {
     func end(_ player: PromptPlayer, _ end: PlaybackEnd) {
         guard self.player === player else { return }
         self.player = nil
+        player.cancel()
         player.playback.finish(end)
     }
 }

@@ -22,6 +22,8 @@ final class PromptPlayer {
     }
 
     let playback: Playback
+    /// A source cannot be played, for this reason.
+    var onFailure: ((String) -> Void)?
     private let request: PlaybackRequest
     private var items: [Item] = []
     private var pending = 0
@@ -44,8 +46,8 @@ final class PromptPlayer {
         }
     }
 
-    /// Gets everything that is to be played. `failed` is called with the reason when a source cannot be.
-    func load(from library: PromptLibrary, failed: @escaping (String) -> Void) {
+    /// Gets everything that is to be played; see `onFailure`.
+    func load(from library: PromptLibrary) {
         generation += 1
         let generation = generation
         items = [Item](repeating: .pending, count: request.sources.count)
@@ -56,14 +58,14 @@ final class PromptPlayer {
             case .silence(let length):
                 take(.silence(packets: max(0, Int(length.milliseconds.rounded(.up)) + packetTime - 1) / packetTime), at: place)
             case .failed(let reason):
-                failed(reason)
+                onFailure?(reason)
                 return
             case .load(let key, let endless):
-                library.load(key) { [weak self] outcome in
-                    guard let self, generation == self.generation else { return }
+                library.load(key) { [self] outcome in
+                    guard generation == self.generation else { return }
                     switch outcome {
                     case .ready(let prompt): take(endless ? .endless(prompt) : .prompt(prompt), at: place)
-                    case .failed(let reason): failed(reason)
+                    case .failed(let reason): onFailure?(reason)
                     }
                 }
             }
@@ -71,12 +73,18 @@ final class PromptPlayer {
     }
 
     /// The codec or packet time changed: everything is loaded anew and goes on where it was.
-    func change(codec: Audio.AudioCodec, packetTime: Int, from library: PromptLibrary, failed: @escaping (String) -> Void) {
+    func change(codec: Audio.AudioCodec, packetTime: Int, from library: PromptLibrary) {
         guard codec != self.codec || packetTime != self.packetTime else { return }
         packet = packet * self.packetTime / packetTime
         self.codec = codec
         self.packetTime = packetTime
-        load(from: library, failed: failed)
+        load(from: library)
+    }
+
+    /// It is over: what is still being loaded for it is not taken.
+    func cancel() {
+        generation += 1
+        onFailure = nil
     }
 
     private enum Way {
