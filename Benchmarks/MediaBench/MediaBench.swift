@@ -41,12 +41,9 @@ enum MediaBench {
     static func run(_ plan: Plan, _ loop: EpollLoop, _ workers: MediaWorkers) async {
         let services = MediaServices(loop: loop, ports: 20000...59999, bindTo: plan.bindTo, workers: workers)
         do {
-            let sockets = try open(plan, services, closing: true)
-            for session in sockets { session.close() }
-            try await loop.sleep(for: .seconds(4))
-            // The sockets are open, so that what is counted is the sessions.
+            // Sockets included, without what the kernel keeps of them.
             let before = residentBytes()
-            let sessions = try open(plan, services, closing: false)
+            let sessions = try open(plan, services)
             let agreed = residentBytes()
             start(plan, sessions)
             try await loop.sleep(for: .seconds(2))
@@ -70,14 +67,13 @@ enum MediaBench {
         exit(0)
     }
 
-    static func open(_ plan: Plan, _ services: MediaServices, closing: Bool) throws -> [MediaSession] {
+    static func open(_ plan: Plan, _ services: MediaServices) throws -> [MediaSession] {
         var sessions: [MediaSession] = []
         for _ in 0..<plan.sessions / 2 {
             let pair = try (0..<2).map { _ in
                 try MediaSession(services: services, settings: MediaSettings(digits: DigitInbox(), localIP: .loopback4))
             }
             sessions += pair
-            if closing { continue }
             let answer = try pair[1].answer(pair[0].makeOffer()[...])
             pair[1].start()
             try pair[0].receive(answer: answer[...])
@@ -114,7 +110,7 @@ enum MediaBench {
         )
     }
 
-    /// Bytes of the heap that are in memory; the heap grows only, so a difference is what was taken.
+    /// Bytes of this process that are in memory.
     static func residentBytes() -> Int {
         guard let file = fopen("/proc/self/statm", "r") else { return 0 }
         defer { fclose(file) }
