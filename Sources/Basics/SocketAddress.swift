@@ -34,6 +34,16 @@ package enum IPAddress: Hashable, Sendable {
         if case .v6 = self { true } else { false }
     }
 
+    /// An address that is reached inside of a site or host only: private (RFC 1918, RFC 4193), shared (RFC 6598), link-local, loopback.
+    package var isPrivate: Bool {
+        switch self {
+        case .v4(let value):
+            value >> 24 == 10 || value >> 20 == 0xAC1 || value >> 16 == 0xC0A8 || value >> 22 == 0x191 || value >> 16 == 0xA9FE
+                || value >> 24 == 127
+        case .v6(let high, let low): high >> 57 == 0x7E || high >> 54 == 0x3FA || (high == 0 && low == 1)
+        }
+    }
+
     /// 0.0.0.0 or ::
     package var isUnspecified: Bool { self == .any4 || self == .any6 }
 }

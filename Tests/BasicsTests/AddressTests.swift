@@ -31,6 +31,15 @@ import Testing
         #expect(IPNetwork(network)!.contains(IPAddress(address)!) == inside)
     }
 
+    @Test(arguments: [
+        ("10.1.2.3", true), ("172.16.0.1", true), ("172.31.255.255", true), ("172.32.0.1", false), ("192.168.9.9", true),
+        ("192.169.0.1", false), ("100.64.0.1", true), ("100.128.0.1", false), ("169.254.1.1", true), ("127.0.0.1", true),
+        ("203.0.113.1", false), ("fd00::1", true), ("fe80::1", true), ("::1", true), ("2001:db8::1", false)
+    ])
+    func privateAddresses(_ text: String, _ expected: Bool) {
+        #expect(IPAddress(text)!.isPrivate == expected)
+    }
+
     @Test(arguments: ["198.51.100.0/33", "198.51.100.0/-1", "198.51.100.0/", "x/8", "::/129", "1.2.3.4/8/8"])
     func badNetworks(_ text: String) {
         #expect(IPNetwork(text) == nil)

@@ -6,7 +6,7 @@ import SIP
 
 extension Call {
     package func play(_ request: PlaybackRequest) -> Playback {
-        guard let media, media.isReady else {
+        guard let media, media.isReady, state == .answered || state == .early else {
             let playback = Playback()
             playback.finish(.failed(state.isEnded ? "the call has ended" : "there is no audio before the answer or early media"))
             return playback
@@ -47,8 +47,9 @@ extension Call {
         }
     }
 
-    /// Called by the media session when nothing arrives any more.
+    /// Called by the media session when nothing arrives any more. A phone that rings need not send anything.
     func mediaTimedOut() {
+        guard state == .answered else { return }
         hangUp(HangUpReason(status: 408, cause: .mediaTimeout, detail: "no RTP came for \(shard.settings.rtpTimeout)"))
     }
 

@@ -151,3 +151,48 @@ import Testing
         #expect(world.finish() == [])
     }
 }
+
+/// A phone behind NAT: its Contact is a private address, its messages come from a public one.
+@Suite struct NATTests {
+    @Test func byeGoesWhereTheInviteCameFrom() throws {
+        let world = VirtualWorld(seed: 9)
+        _ = try world.engine(at: "203.0.113.1") { call in
+            call.loop.spawn {
+                try? await call.answer()
+                try? await call.loop.sleep(for: .seconds(1))
+                call.hangUp(.normal)
+            }
+        }
+        let phone = try world.loop.bindDatagram(to: SocketAddress("203.0.113.9:40000")!)
+        let received = Received()
+        phone.onReceive = { bytes, source in
+            let text = String(decoding: bytes, as: UTF8.self)
+            received.lines.append(String(text.prefix { $0 != "\r\n" }))
+            if text.hasPrefix("SIP/2.0 200") {
+                let tag = text.split(separator: "\r\n").first { $0.hasPrefix("To:") }!
+                let ack = """
+                    ACK sip:203.0.113.1:5060 SIP/2.0\r\nVia: SIP/2.0/UDP 10.0.0.5:5060;branch=z9hG4bKack;rport\r\n\
+                    From: <sip:anna@10.0.0.5>;tag=a\r\n\(tag)\r\nCall-ID: nat@10.0.0.5\r\nCSeq: 1 ACK\r\nContent-Length: 0\r\n\r\n
+                    """
+                Array(ack.utf8).withUnsafeBytes { phone.send($0, to: source) }
+            }
+        }
+        let body = "v=0\r\no=- 1 1 IN IP4 10.0.0.5\r\ns=-\r\nc=IN IP4 10.0.0.5\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n"
+        let invite = """
+            INVITE sip:bot@203.0.113.1 SIP/2.0\r\nVia: SIP/2.0/UDP 10.0.0.5:5060;branch=z9hG4bKinv;rport\r\n\
+            From: <sip:anna@10.0.0.5>;tag=a\r\nTo: <sip:bot@203.0.113.1>\r\nCall-ID: nat@10.0.0.5\r\nCSeq: 1 INVITE\r\n\
+            Contact: <sip:anna@10.0.0.5:5060>\r\nMax-Forwards: 70\r\nContent-Type: application/sdp\r\n\
+            Content-Length: \(body.utf8.count)\r\n\r\n\(body)
+            """
+        Array(invite.utf8).withUnsafeBytes { phone.send($0, to: SocketAddress("203.0.113.1:5060")!) }
+        world.loop.run(for: .seconds(3))
+        #expect(received.lines.first == "SIP/2.0 200 OK")
+        #expect(received.lines.contains { $0.hasPrefix("BYE sip:anna@10.0.0.5:5060") }, "\(received.lines)")
+        phone.close()
+        #expect(world.finish() == [])
+    }
+
+    private final class Received {
+        var lines: [String] = []
+    }
+}
