@@ -134,7 +134,8 @@ package final class Call {
     private func nextHop(_ request: OutgoingRequest) -> Hop {
         guard let uri = try? URI(request.nextHop, OctetRange(0, request.nextHop.count)), let ip = uri.address else { return hop }
         // A phone behind NAT names an address in its Contact that leads nowhere from here: its messages show the one that does.
-        if ip.isUnspecified || (ip.isPrivate && !hop.address.ip.isPrivate && session?.dialog?.routes.isEmpty == true) { return hop }
+        let isHidden = ip.isPrivate && !hop.address.ip.isPrivate && session?.dialog?.routes.isEmpty == true
+        if ip.isUnspecified || isHidden { return hop }
         var next = Hop(transport: hop.transport, address: SocketAddress(ip: ip, port: uri.portOrDefault))
         if let name = uri.parameter("transport")?.lowercased() { next.transport = name == "tcp" ? .tcp : .udp }
         if next.transport == hop.transport { next.connection = hop.connection }

@@ -62,7 +62,8 @@ package enum CallCommand {
             file, environmentNames: Set(configuration.environmentNames), arguments: Set(options.vars.map(\.name)))
         guard loaded.flow.direction.allows(.outbound) else {
             throw CommandFailure(
-                .wrong, "\(file) is a flow for calls that come in", mend: "use it with ringwright serve, or give it `direction: both`")
+                .wrong, "\(file) is a flow for calls that come in",
+                mend: "use it with ringwright serve, or give it `direction: both`")
         }
         return loaded.flow
     }

@@ -21,8 +21,10 @@ import Testing
         let call = try callers.shard(0).place(CallRequest(target: "sip:bot@192.0.2.1\(transport)"))
         var milestones: [String] = []
         world.loop.spawn {
-            milestones.append("\((try? await call.wait(for: .ringing, timeout: nil)) as Any) at \(world.loop.now.nanoseconds / 1_000_000)")
-            milestones.append("\((try? await call.wait(for: .answered, timeout: nil)) as Any) at \(world.loop.now.nanoseconds / 1_000_000)")
+            for milestone in [CallMilestone.ringing, .answered] {
+                let result = try? await call.wait(for: milestone, timeout: nil)
+                milestones.append("\(result as Any) at \(world.loop.now.nanoseconds / 1_000_000)")
+            }
             try? await world.loop.sleep(for: .seconds(10))
             call.hangUp(.normal)
         }

@@ -17,7 +17,8 @@ import Testing
         private(set) var callerStates: [CallState] = []
 
         init(
-            seed: UInt64, answersFirst: Bool = true, request: BridgeRequest, then: @escaping (Call) -> Void = { $0.hangUp(.normal) }
+            seed: UInt64, answersFirst: Bool = true, request: BridgeRequest,
+            then: @escaping (Call) -> Void = { $0.hangUp(.normal) }
         ) throws {
             world = VirtualWorld(seed: seed)
             let hub = try world.engine(at: "192.0.2.1")

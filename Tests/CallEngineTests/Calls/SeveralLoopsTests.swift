@@ -14,7 +14,8 @@ import Testing
     }
 
     private func engine(
-        at ip: String, _ loops: [EpollLoop], _ workers: MediaWorkers, _ names: WorkerPool, onIncoming: @escaping @Sendable (Call) -> Void
+        at ip: String, _ loops: [EpollLoop], _ workers: MediaWorkers, _ names: WorkerPool,
+        onIncoming: @escaping @Sendable (Call) -> Void
     ) throws -> Engine {
         let address = SocketAddress(ip: IPAddress(ip)!, port: 0)
         return try Engine(
