@@ -59,6 +59,8 @@ package final class MediaSession {
     var isSendingDigits = false
     var eventReceiver: TelephoneEventReceiver?
     var merger = DigitMerger()
+    /// Keys as sound are listened for; the receiver is made with the first packet.
+    var wantsInband = false
     var inband: DTMFReceiver?
     var inbandEnd: (digit: Digit, position: Int)?
     var listeners: [AudioListener] = []
@@ -152,7 +154,7 @@ package final class MediaSession {
         sendGoodbye()
         services.clock.remove(self)
         self.ports = nil
-        services.pool.giveBack(ports)
+        services.pool.giveBack(ports, wasHeard: hasHeard)
         services.counting.sessions -= 1
         services.counting.digitsMerged += merger.mergedCount
         onTimeout = nil
@@ -164,6 +166,7 @@ package final class MediaSession {
         closeRecorder()
         for listener in listeners { listener.listening.stopListening = nil }
         listeners = []
+        wantsInband = false
         inband = nil
         eventReceiver = nil
     }

@@ -2,7 +2,7 @@
 //
 // Sockets stay open and are used again, the longest unused first: opening two and closing them takes longer than everything else
 // that a short call does in media. A pair rests after its call, so that packets of the old one never reach a new one; what arrived
-// meanwhile is thrown away.
+// meanwhile is thrown away. A pair on which nothing was heard rests shortly: no stream runs that could be late.
 
 import Basics
 import Reactor
@@ -41,14 +41,17 @@ final class RTPPortPool {
 
     /// EADDRINUSE: somebody else has the port.
     private static let addressInUse: Int32 = 98
+    /// ENFILE, EMFILE: there are no more descriptors.
+    private static let tooManyFiles: ClosedRange<Int32> = 23...24
 
     private let loop: EventLoop
     private let ip: IPAddress
     private let range: ClosedRange<UInt16>
     /// The next even port that was never opened.
     private var next: Int
-    private var free: [RTPPortPair] = []
-    private var head = 0
+    /// What rests, by what was heard.
+    private var heard = RestingPairs()
+    private var unheard = RestingPairs()
     private(set) var counters = RTPPortCounters()
 
     /// `range`: at least one even port and the odd one above it.
@@ -62,37 +65,38 @@ final class RTPPortPool {
     /// A pair whose sockets hold nothing.
     func take() throws(MediaError) -> RTPPortPair {
         let now = loop.now
-        if head < free.count, now - free[head].released >= Self.rest { return reuse() }
+        if let rested = unheard.take(releasedBy: now - Self.leastRest) ?? heard.take(releasedBy: now - Self.rest) {
+            return again(rested)
+        }
         if let fresh = try open() {
             counters.opened += 1
             return given(fresh)
         }
-        if head < free.count, now - free[head].released >= Self.leastRest {
+        if let tired = heard.take(releasedBy: now - Self.leastRest) {
             counters.restedLess += 1
-            return reuse()
+            return again(tired)
         }
         counters.refused += 1
         throw .noPorts(range)
     }
 
-    func giveBack(_ pair: RTPPortPair) {
+    /// - Parameter wasHeard: the far side's stream came here.
+    func giveBack(_ pair: RTPPortPair, wasHeard: Bool) {
         counters.inUse -= 1
         pair.rtp.onReceive = nil
         pair.rtp.reading = .onDrain
         pair.rtcp.onReceive = nil
         pair.released = loop.now
-        free.append(pair)
+        if wasHeard { heard.add(pair) } else { unheard.add(pair) }
     }
 
     /// Closes what is free. Pairs in use are a fault.
     func close() {
         precondition(counters.inUse == 0, "a media session was not closed")
-        for pair in free[head...] {
+        for pair in heard.takeAll() + unheard.takeAll() {
             pair.rtp.close()
             pair.rtcp.close()
         }
-        free = []
-        head = 0
     }
 
     private func given(_ pair: RTPPortPair) -> RTPPortPair {
@@ -101,18 +105,13 @@ final class RTPPortPool {
         return pair
     }
 
-    private func reuse() -> RTPPortPair {
-        let pair = free[head]
-        head += 1
-        if head > 1024 || head == free.count {
-            free.removeFirst(head)
-            head = 0
-        }
+    private func again(_ pair: RTPPortPair) -> RTPPortPair {
         counters.stray += UInt64(pair.rtp.drain())
         return given(pair)
     }
 
-    /// The next pair of the range that nobody else has; nil at its end.
+    /// The next pair of the range that nobody else has; nil at its end, and when no more descriptors are to be had although there
+    /// are pairs that only have to rest.
     private func open() throws(MediaError) -> RTPPortPair? {
         var options = DatagramOptions()
         options.reading = .onDrain
@@ -136,10 +135,36 @@ final class RTPPortPool {
             } catch {
                 guard error.number == Self.addressInUse else {
                     next -= 2
+                    if Self.tooManyFiles.contains(error.number), counters.opened > 0 { return nil }
                     throw .noSocket(error.description)
                 }
             }
         }
         return nil
+    }
+}
+
+/// Pairs in the order in which they were given back.
+private struct RestingPairs {
+    private var pairs: [RTPPortPair] = []
+    private var head = 0
+
+    mutating func add(_ pair: RTPPortPair) { pairs.append(pair) }
+
+    /// The one that rests longest, when it was given back no later than `limit`.
+    mutating func take(releasedBy limit: Instant) -> RTPPortPair? {
+        guard head < pairs.count, pairs[head].released <= limit else { return nil }
+        let pair = pairs[head]
+        head += 1
+        if head > 1024 || head == pairs.count {
+            pairs.removeFirst(head)
+            head = 0
+        }
+        return pair
+    }
+
+    mutating func takeAll() -> ArraySlice<RTPPortPair> {
+        defer { self = RestingPairs() }
+        return pairs[head...]
     }
 }

@@ -23,6 +23,36 @@ import Testing
         world.end()
     }
 
+    @Test func aPairRestsLongOnlyWhenAStreamCame() throws {
+        let world = MediaWorld(ports: 20000...20003)
+        let silent = try world.session(world.left)
+        silent.close()
+        world.run(.milliseconds(300))
+        let again = try world.session(world.left)
+        #expect(world.left.counters.ports.opened == 1 && world.left.counters.ports.restedLess == 0)
+        again.close()
+
+        let peer = try RawPeer(world.loop)
+        world.run(.milliseconds(300))
+        let heard = try world.session(world.left)
+        var isHeard = false
+        heard.onFirstPacket = { isHeard = true }
+        let target = rtpAddress(try heard.answer(peer.description()), ip: MediaWorld.leftIP)
+        heard.start()
+        for sequence in 0..<5 {
+            peer.send([0x80, 0, 0, UInt8(sequence)] + [UInt8](repeating: 1, count: 168), to: target)
+            world.run(.milliseconds(20))
+        }
+        #expect(isHeard)
+        heard.close()
+        world.run(.milliseconds(300))
+        let other = try world.session(world.left)
+        #expect(world.left.counters.ports.opened == 2)
+        other.close()
+        peer.close()
+        world.end()
+    }
+
     @Test func latePacketsOfAFormerCallAreThrownAway() throws {
         let world = MediaWorld(ports: 20000...20001)
         let peer = try RawPeer(world.loop)
