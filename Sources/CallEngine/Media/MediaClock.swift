@@ -70,12 +70,12 @@ final class MediaClock {
 
     func remove(_ session: MediaSession) {
         guard session.clockDue >= 0 else { return }
-        // It may be in `current`, which leaves out the closed ones.
-        wheel[session.clockDue % Self.wheelSize].removeAll { $0 === session }
+        // Its place in the wheel is left out when its turn comes: a search would cost more than it frees.
         session.clockDue = -1
         load[session.clockSpread] -= 1
         sessionCount -= 1
         if sessionCount == 0 {
+            for slice in wheel.indices { wheel[slice].removeAll(keepingCapacity: true) }
             timer?.cancel()
             timer = nil
         }

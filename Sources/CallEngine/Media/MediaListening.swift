@@ -47,6 +47,7 @@ extension MediaSession {
         guard packet.payload.count <= MediaServices.mostPayload else { return }
         recorder?.add(.far, packet.payload, codec: codec, timestamp: packet.timestamp, at: now)
         // Detectors take audio in its order: what comes late was silence for them.
+        if wantsInband, inband == nil { inband = DTMFReceiver() }
         guard inband != nil || !listeners.isEmpty, arrival != .late else { return }
         if decoder.codec != codec { decoder = FrameDecoder(codec) }
         let count = decoder.decode(packet.payload.assumingMemoryBound(to: UInt8.self), into: services.samples)

@@ -113,11 +113,8 @@ extension MediaSession {
             eventReceiver = clock.map { TelephoneEventReceiver(clockRate: $0) }
         }
         // Keys may come as sound only where there is no better way.
-        if agreement.receiveEvents.isEmpty {
-            if inband == nil { inband = DTMFReceiver() }
-        } else {
-            inband = nil
-        }
+        wantsInband = agreement.receiveEvents.isEmpty
+        if !wantsInband { inband = nil }
     }
 
     private func adoptCodec(_ agreement: AudioAgreement) {

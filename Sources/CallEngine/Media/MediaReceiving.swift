@@ -59,7 +59,7 @@ extension MediaSession {
         if bridge != nil { forward(packet, isEvent: isEvent) }
         if isEvent {
             receivedEvent(packet, at: now)
-        } else if recorder != nil || inband != nil || !listeners.isEmpty {
+        } else if recorder != nil || wantsInband || !listeners.isEmpty {
             hear(packet, arrival, at: now)
         }
     }
