@@ -6,7 +6,7 @@
 //   CallEnding     hanging up and every other end                 CallMedia      playing, recording, listening, keys
 //   CallInfoMaking the facts for expressions and results
 
-import Basics
+package import Basics
 package import Reactor
 package import SIP
 
@@ -42,7 +42,7 @@ package final class Call {
     var times = CallTimings()
     let startedAt: Double
     let started: Instant
-    var answeredAt: Instant?
+    package internal(set) var answeredAt: Instant?
     var endedAt: Instant?
     var finalStatus = 0
     var finalReason = ""
@@ -67,7 +67,9 @@ package final class Call {
     var requestedTarget = ""
     private var timer: LoopTimer?
     /// The dialog that is known to the endpoint.
-    private var registration: (callID: [UInt8], tag: [UInt8])?
+    private var registration: TransactionKey?
+    /// Client transactions whose responses come here.
+    private var transactions: [TransactionID] = []
 
     init(id: String, direction: CallInfo.Direction, shard: CallShard, hop: Hop) {
         self.id = id
@@ -111,13 +113,24 @@ package final class Call {
     /// A request in the dialog, with a transaction of its own.
     private func send(_ request: OutgoingRequest) {
         let method = request.method
-        shard.endpoint.send(request.octets, method: method, branch: request.branch, to: nextHop(request)) { [weak self] event in
-            guard let self else { return }
+        transact(request.octets, method, request.branch, to: nextHop(request)) { [self] event in
             switch event {
             case .response(let response, _): update { $0.received(response: response, into: &$1) }
             case .timedOut, .transportFailed: update { $0.timedOut(method, into: &$1) }
             }
         }
+    }
+
+    /// Sends a request; `handler` holds the call until the transaction is over or the call leaves.
+    @discardableResult
+    func transact(
+        _ octets: [UInt8], _ method: Method, _ branch: [UInt8], to hop: Hop,
+        handler: @escaping (ClientTransactionEvent) -> Void
+    ) -> TransactionID {
+        transactions.removeAll { !shard.endpoint.layer.isLive($0) }
+        let id = shard.endpoint.send(octets, method: method, branch: branch, to: hop, handler: handler)
+        transactions.append(id)
+        return id
     }
 
     private func respond(_ id: TransactionID, _ status: Int, _ octets: [UInt8]) {
@@ -148,26 +161,24 @@ package final class Call {
         timer?.cancel()
         timer = nil
         guard deadline != .never else { return }
-        timer = loop.schedule(at: deadline) { [weak self] in
-            guard let self else { return }
-            update { $0.fire(at: self.loop.now, into: &$1) }
-        }
+        timer = loop.schedule(at: deadline) { [self] in update { $0.fire(at: self.loop.now, into: &$1) } }
     }
 
     // MARK: The endpoint's table
 
     /// Makes requests of the dialog come here.
     func register(callID: [UInt8], tag: [UInt8]) {
-        registration = (callID, tag)
-        shard.endpoint.add(self, callID: callID, tag: tag)
+        registration = shard.endpoint.add(self, callID: callID, tag: tag)
     }
 
     /// The session is over: nothing comes here any more.
     func leave() {
         timer?.cancel()
         timer = nil
-        if let registration { shard.endpoint.removeDialog(callID: registration.callID, tag: registration.tag) }
+        if let registration { shard.endpoint.removeDialog(registration) }
         registration = nil
+        for transaction in transactions { shard.endpoint.release(transaction) }
+        transactions = []
         shard.forget(self)
     }
 

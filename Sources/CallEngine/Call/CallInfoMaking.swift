@@ -20,9 +20,12 @@ extension Call: CallControl {
         info.sipStatus = finalStatus
         info.sipReason = finalReason
         info.timings = times
-        info.media = finalReport ?? media?.report ?? MediaReport()
+        info.media = mediaReport
         return info
     }
+
+    /// The counts of RTP alone, without the cost of `info`.
+    package var mediaReport: MediaReport { finalReport ?? media?.report ?? MediaReport() }
 
     /// Whom the call is for: the Request-URI of a call that came in (To may name somebody else), the target of one that goes out.
     private func party(_ invite: Message?) -> CallParty {

@@ -57,7 +57,7 @@ extension Call {
     private func send(_ placing: Placing) {
         var placing = placing
         let branch = shard.endpoint.newBranch()
-        var writer = MessageWriter(capacity: 1024)
+        var writer = MessageWriter(capacity: 960)
         writer.request(
             .invite, uri: placing.uri, end: placing.end, branch: branch, from: placing.from, to: placing.to,
             callID: placing.callID, cSeq: placing.cSeq)
@@ -75,8 +75,7 @@ extension Call {
         }
         placing.cSeq += 1
         self.placing = placing
-        inviteTransaction = shard.endpoint.send(octets, method: .invite, branch: branch, to: hop) { [weak self] event in
-            guard let self else { return }
+        inviteTransaction = transact(octets, .invite, branch, to: hop) { [self] event in
             switch event {
             case .response(let response, _):
                 if times.trying == nil { times.trying = loop.now - started }

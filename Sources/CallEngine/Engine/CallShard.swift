@@ -147,8 +147,7 @@ package final class CallShard {
         call.requestedTarget = target.uri.description
         calls[ObjectIdentifier(call)] = call
         let from = request.from ?? target.line?.callerID
-        resolver.resolve(target.host) { [weak call] ip in
-            guard let call else { return }
+        resolver.resolve(target.host) { ip in
             guard let ip else {
                 call.finish(CallEnd(by: .engine, cause: .unreachable, detail: "\(target.host) was not found"))
                 return call.leave()
@@ -169,8 +168,9 @@ package final class CallShard {
             settings: MediaSettings(
                 digits: call.digits, localIP: localIP, codecs: codecs, rtpTimeout: settings.rtpTimeout, product: settings.product)
         )
-        media.onTimeout = { [weak call] in call?.mediaTimedOut() }
-        media.onFirstPacket = { [weak call] in call?.firstMediaArrived() }
+        // The call closes its media before it goes, which drops these.
+        media.onTimeout = { [unowned call] in call.mediaTimedOut() }
+        media.onFirstPacket = { [unowned call] in call.firstMediaArrived() }
         return media
     }
 
@@ -239,8 +239,8 @@ package final class CallShard {
 
     package func close() {
         hangUpAll(detail: "the server ends")
+        for call in calls.values { call.leave() }
         endpoint.stop()
-        calls.removeAll()
         services.close()
     }
 }

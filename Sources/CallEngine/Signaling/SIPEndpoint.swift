@@ -35,12 +35,6 @@ extension SignalingFront: MessageSender {}
 
 /// All SIP of one loop. Belongs to it.
 package final class SIPEndpoint {
-    /// What a dialog is found by: its Call-ID and our tag.
-    private struct DialogKey: Hashable {
-        let callID: [UInt8]
-        let tag: [UInt8]
-    }
-
     package let loop: EventLoop
     private let sender: any MessageSender
     package private(set) var layer: TransactionLayer
@@ -48,14 +42,10 @@ package final class SIPEndpoint {
     private var isPerforming = false
     private var timer: LoopTimer?
     private var clients: [TransactionID: (ClientTransactionEvent) -> Void] = [:]
-    private var servers: [TransactionID: Weak] = [:]
-    private var dialogs: [DialogKey: Weak] = [:]
+    private var servers: [TransactionID: any DialogUser] = [:]
+    private var dialogs: [TransactionKey: any DialogUser] = [:]
     /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
     package var onRequest: ((Message, TransactionID, Hop) -> Void)?
-
-    private struct Weak {
-        weak var user: (any DialogUser)?
-    }
 
     /// - Parameter seed: for branches, tags and Call-IDs; random outside of tests.
     package init(loop: EventLoop, sender: any MessageSender, timers: SIPTimers, seed: UInt64) {
@@ -107,6 +97,9 @@ package final class SIPEndpoint {
         return id
     }
 
+    /// Nobody waits for what becomes of a client transaction any more; it goes on by itself.
+    package func release(_ id: TransactionID) { clients[id] = nil }
+
     /// Sends an ACK for a 2xx, or repeats a 2xx: no transaction.
     package func sendDirect(_ octets: [UInt8], to hop: Hop) { sender.send(octets, to: hop) }
 
@@ -129,22 +122,20 @@ package final class SIPEndpoint {
 
     // MARK: Dialogs
 
-    /// Requests with this Call-ID and this tag of ours go to `user` from now on.
-    package func add(_ user: any DialogUser, callID: [UInt8], tag: [UInt8]) {
-        dialogs[DialogKey(callID: callID, tag: tag)] = Weak(user: user)
+    /// Requests with this Call-ID and this tag of ours go to `user` until the key that comes back is given to `removeDialog`.
+    package func add(_ user: any DialogUser, callID: [UInt8], tag: [UInt8]) -> TransactionKey {
+        let key = layer.dialogKey(callID: callID[...], tag: tag[...])
+        dialogs[key] = user
+        return key
     }
 
-    package func removeDialog(callID: [UInt8], tag: [UInt8]) {
-        dialogs[DialogKey(callID: callID, tag: tag)] = nil
-    }
+    package func removeDialog(_ key: TransactionKey) { dialogs[key] = nil }
 
-    /// A CANCEL for this INVITE goes to `user`.
-    package func expectCancel(of invite: TransactionID, for user: any DialogUser) {
-        servers[invite] = Weak(user: user)
-    }
+    /// A CANCEL for this INVITE goes to `user`, until it is answered or over.
+    package func expectCancel(of invite: TransactionID, for user: any DialogUser) { servers[invite] = user }
 
     private func user(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> (any DialogUser)? {
-        dialogs[DialogKey(callID: Array(callID), tag: Array(tag))]?.user
+        dialogs[layer.dialogKey(callID: callID, tag: tag)]
     }
 
     // MARK: Actions
@@ -171,7 +162,7 @@ package final class SIPEndpoint {
         case .acknowledgement(let message, _):
             if let tag = (try? message.to())?.tag { user(callID: message.callID, tag: tag)?.acknowledged(message) }
         case .cancel(let message, let id, let invite, let hop):
-            if let user = invite.flatMap({ servers[$0] })?.user { return user.cancelled(message, id, from: hop) }
+            if let user = invite.flatMap({ servers[$0] }) { return user.cancelled(message, id, from: hop) }
             // A CANCEL that comes after the final answer is answered, and changes nothing (RFC 3261 section 9.2).
             let status = invite == nil ? 481 : 200
             respond(id, status: status, message.response(status, tag: newToken()[...], source: hop.address))
@@ -217,6 +208,8 @@ package final class SIPEndpoint {
         timer?.cancel()
         timer = nil
         clients.removeAll()
+        servers.removeAll()
+        dialogs.removeAll()
         onRequest = nil
     }
 }

@@ -2,7 +2,7 @@
 // Call-ID, From tag, CSeq and Via, as RFC 2543 had it. The octets are hashed into 128 bits with secrets of the process, so that
 // no String and no copy of them is kept and no peer can make two of them meet.
 
-/// A hashed key.
+/// A hashed key: of a transaction, or of a dialog.
 package struct TransactionKey: Hashable, Sendable {
     var first: UInt64
     var second: UInt64
@@ -90,6 +90,15 @@ struct KeyHasher: Sendable {
             }
             return state.key
         }
+    }
+
+    /// The key of a dialog: its Call-ID and this end's tag.
+    func dialogKey(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> TransactionKey {
+        var state = start()
+        for part in [callID, tag] {
+            part.withUnsafeBufferPointer { if let base = $0.baseAddress { state.add(base, OctetRange(0, $0.count)) } }
+        }
+        return state.key
     }
 
     /// What two copies of one request that came over different ways have in common (section 8.2.2.2).

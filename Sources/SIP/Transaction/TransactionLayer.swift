@@ -81,18 +81,14 @@ package struct TransactionLayer: Sendable {
     }
 
     /// A new branch with the cookie, for a Via that starts a client transaction.
-    package mutating func newBranch() -> [UInt8] { [122, 57, 104, 71, 52, 98, 75] + newToken() }
+    package mutating func newBranch() -> [UInt8] { hexadecimal(random.next() ^ branchSalt, after: branchCookie) }
 
     /// A new random token of 16 hexadecimal digits: tags, Call-IDs.
-    package mutating func newToken() -> [UInt8] {
-        let value = random.next() ^ branchSalt
-        return [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
-            for index in 0..<16 {
-                let digit = UInt8(truncatingIfNeeded: value >> UInt64(index * 4)) & 15
-                buffer[index] = digit < 10 ? 48 + digit : 87 + digit
-            }
-            count = 16
-        }
+    package mutating func newToken() -> [UInt8] { hexadecimal(random.next() ^ branchSalt) }
+
+    /// What a table of dialogs finds its entries by: the Call-ID and this end's tag, hashed as transactions are.
+    package func dialogKey(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> TransactionKey {
+        hasher.dialogKey(callID: callID, tag: tag)
     }
 
     /// The earliest instant at which `fire` has something to do; `never` without any.
@@ -176,14 +172,15 @@ package struct TransactionLayer: Sendable {
     }
 
     private mutating func forget(_ place: UInt32) {
-        let slot = slots[Int(place)]
-        switch slot.machine {
-        case .inviteClient, .client: if clients[slot.key] == place { clients[slot.key] = nil }
-        case .inviteServer, .server: if servers[slot.key] == place { servers[slot.key] = nil }
+        let index = Int(place)
+        let key = slots[index].key
+        switch slots[index].machine {
+        case .inviteClient, .client: if clients[key] == place { clients[key] = nil }
+        case .inviteServer, .server: if servers[key] == place { servers[key] = nil }
         case .free: return
         }
-        if let key = slot.mergeKey, merges[key] == place { merges[key] = nil }
-        slots[Int(place)] = Slot(generation: slot.generation &+ 1, hop: slot.hop)
+        if let key = slots[index].mergeKey, merges[key] == place { merges[key] = nil }
+        slots[index] = Slot(generation: slots[index].generation &+ 1, hop: slots[index].hop)
         freeSlots.append(place)
         count -= 1
     }
