@@ -13,6 +13,10 @@ package enum IPAddress: Hashable, Sendable {
 
     /// Reads `192.0.2.1`, `2001:db8::1` or `[2001:db8::1]`; nil for anything else, so for host names.
     package init?(_ text: some StringProtocol) {
+        if let four = text.utf8.withContiguousStorageIfAvailable({ IPAddress(dotted: $0) }) ?? nil {
+            self = four
+            return
+        }
         var bare = Substring(text)
         if bare.hasPrefix("["), bare.hasSuffix("]") { bare = bare.dropFirst().dropLast() }
         guard bare.utf8.count <= 45, !bare.utf8.contains(0) else { return nil }
@@ -28,6 +32,29 @@ package enum IPAddress: Hashable, Sendable {
                 UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),
                 UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
         }
+    }
+
+    /// Reads `192.0.2.1` from octets, without a detour over text; nil for anything else, also when an octet has a leading zero.
+    package init?(dotted octets: UnsafeBufferPointer<UInt8>) {
+        guard octets.count <= 15 else { return nil }
+        var value: UInt32 = 0
+        var part: UInt32 = 0
+        var digits = 0
+        var dots = 0
+        for octet in octets {
+            if octet == UInt8(ascii: "."), digits > 0, dots < 3 {
+                value = value << 8 | part
+                (part, digits, dots) = (0, 0, dots + 1)
+                continue
+            }
+            let digit = UInt32(octet &- UInt8(ascii: "0"))
+            guard digit <= 9, digits == 0 || part > 0, digits < 3 else { return nil }
+            part = part * 10 + digit
+            digits += 1
+            guard part <= 255 else { return nil }
+        }
+        guard dots == 3, digits > 0 else { return nil }
+        self = .v4(value << 8 | part)
     }
 
     package var isV6: Bool {

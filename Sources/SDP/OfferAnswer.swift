@@ -155,6 +155,8 @@ package struct OfferAnswer: Sendable {
 /// (RFC 3264 section 8.3.2).
 struct PayloadNumbers: Sendable {
     private var known: [AudioFormat] = []
+    /// 96 to 127, the usual number of telephone-event last.
+    private static let dynamic = (UInt8(96)...127).filter { $0 != 101 } + [101]
 
     /// The latest number of an encoding.
     func number(of codec: AudioCodec) -> UInt8? {
@@ -174,9 +176,8 @@ struct PayloadNumbers: Sendable {
         let isUnused = { [known] (number: UInt8) in isFree(number) && !known.contains { $0.payload == number } }
         // Many devices expect telephone-event at 101 and nothing else there.
         let usual = codec.isTelephoneEvent && codec.clockRate == 8000 ? [UInt8(101)] : []
-        let range = (UInt8(96)...127).filter { $0 != 101 }
-        let candidates = usual + range + [101]
-        let number = candidates.first(where: isUnused) ?? candidates.first(where: isFree) ?? 127
+        let number =
+            usual.first(where: isUnused) ?? Self.dynamic.first(where: isUnused) ?? Self.dynamic.first(where: isFree) ?? 127
         remember(AudioFormat(payload: number, codec: codec))
         return number
     }

@@ -7,6 +7,7 @@ extension OfferAnswer {
     mutating func offerMedia() -> [MediaDescription] {
         var formats: [AudioFormat] = []
         let events = capabilities.telephoneEventClocks.map { AudioCodec.telephoneEvent(clockRate: $0) }
+        formats.reserveCapacity(capabilities.codecs.count + events.count)
         for codec in capabilities.codecs + events {
             formats.append(AudioFormat(payload: payloads.assign(codec, beside: formats), codec: codec))
         }
@@ -32,6 +33,7 @@ extension OfferAnswer {
     ) -> MediaDescription {
         var medium = MediaDescription(
             kind: "audio", port: local.port, transport: transport, formats: numbers.map { String($0.payload) })
+        medium.rtpMaps.reserveCapacity(numbers.count)
         for format in numbers {
             let codec = format.codec
             medium.rtpMaps.append(

@@ -7,7 +7,10 @@ import Testing
         #expect(IPAddress(text)?.description == text)
     }
 
-    @Test(arguments: ["", "192.0.2", "192.0.2.256", "example.com", "2001:db8:::1", "1.2.3.4\0", "[::1"])
+    @Test(arguments: [
+        "", "192.0.2", "192.0.2.", "192.0.2.256", "192.0.2.01", "192..0.2", "1.2.3.4.5", "1.2.3.4 ", "example.com",
+        "2001:db8:::1", "1.2.3.4\0", "[::1"
+    ])
     func otherTextIsNoAddress(_ text: String) {
         #expect(IPAddress(text) == nil)
     }

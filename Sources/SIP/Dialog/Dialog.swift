@@ -39,7 +39,7 @@ package struct Dialog: Sendable {
         remoteCSeq = request.cSeq
         remoteTarget = []
         routes = request.values(.recordRoute).map { Dialog.route(request[$0]) }
-        guard let contact = try request.contacts().first, !contact.isWildcard else { throw ParseError(.missingHeader, at: 0) }
+        guard let contact = try request.firstContact(), !contact.isWildcard else { throw ParseError(.missingHeader, at: 0) }
         let uri = try contact.uri()
         guard uri.scheme != .other else { throw ParseError(.scheme, at: Int(contact.uriRange.start)) }
         remoteTarget = Array(uri.octetsOfURI)
@@ -90,7 +90,7 @@ package struct Dialog: Sendable {
     /// Takes a new target from the Contact of a request or 2xx that refreshes it (INVITE, UPDATE), and on the first 2xx the
     /// final route set is the caller's to set by `confirm`.
     package mutating func refreshTarget(_ message: Message) {
-        guard let contact = try? message.contacts().first, let uri = try? contact.uri(), uri.isSIP || uri.scheme == .tel
+        guard let contact = try? message.firstContact(), let uri = try? contact.uri(), uri.isSIP || uri.scheme == .tel
         else { return }
         remoteTarget = Array(uri.octetsOfURI)
     }

@@ -50,7 +50,7 @@ extension InviteSession {
     }
 
     private mutating func accepted(_ response: Message, into actions: inout [SessionAction]) {
-        guard let won = try? Dialog(placing: invite, response: response) else { return }
+        guard let won = dialog(of: response) else { return }
         let isOver = wantsCancel || state == .ended
         hasProvisional = true
         if isOver {
@@ -69,6 +69,17 @@ extension InviteSession {
         state = .confirmed
         unansweredCSeq = response.cSeq
         actions.append(.answered(response))
+    }
+
+    /// The dialog that a 2xx makes, or confirms.
+    private func dialog(of response: Message) -> Dialog? {
+        if !earlyDialogs.isEmpty, let tag = try? response.to().tag,
+            var early = earlyDialogs.first(where: { $0.remoteTag.elementsEqual(tag) })
+        {
+            early.confirm(response)
+            return early
+        }
+        return try? Dialog(placing: invite, response: response)
     }
 
     /// A 2xx of a branch that is not wanted: ACK, then BYE.

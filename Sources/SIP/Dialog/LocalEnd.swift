@@ -56,19 +56,24 @@ package struct TokenSource: Sendable {
     /// 16 hexadecimal digits.
     package mutating func token() -> [UInt8] { hexadecimal(random.next()) }
     /// A branch with the cookie.
-    package mutating func branch() -> [UInt8] { [122, 57, 104, 71, 52, 98, 75] + token() }
+    package mutating func branch() -> [UInt8] { hexadecimal(random.next(), after: branchCookie) }
     /// A number in the range.
     package mutating func number(in range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &random) }
 }
 
-/// 16 hexadecimal digits of a number.
-func hexadecimal(_ value: UInt64) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: 16) { buffer, count in
+/// What branches of RFC 3261 begin with.
+let branchCookie: StaticString = "z9hG4bK"
+
+/// 16 hexadecimal digits of a number, after `prefix`.
+func hexadecimal(_ value: UInt64, after prefix: StaticString = "") -> [UInt8] {
+    let start = prefix.utf8CodeUnitCount
+    return [UInt8](unsafeUninitializedCapacity: start + 16) { buffer, count in
+        for index in 0..<start { buffer[index] = prefix.utf8Start[index] }
         for index in 0..<16 {
             let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - index * 4)) & 15
-            buffer[index] = digit < 10 ? 48 + digit : 87 + digit
+            buffer[start + index] = digit < 10 ? 48 + digit : 87 + digit
         }
-        count = 16
+        count = start + 16
     }
 }
 

@@ -62,6 +62,15 @@ extension Message {
     /// All Contact values.
     package func contacts() throws(ParseError) -> [NameAddress] { try addresses(.contact) }
 
+    /// The first Contact value; nil when there is none.
+    package func firstContact() throws(ParseError) -> NameAddress? {
+        for row in rows where row.kind == .contact && !row.value.isEmpty {
+            let end = octets.withUnsafeBufferPointer { elementEnd($0.baseAddress!, row.value) }
+            if end > Int(row.value.start) { return try NameAddress(octets, OctetRange(Int(row.value.start), end)) }
+        }
+        return try contacts().first
+    }
+
     /// The tokens of a list such as Require, Supported or Allow.
     package func tokens(_ kind: HeaderKind) -> [String] { values(kind).map { text(self[$0]) } }
 

@@ -124,7 +124,10 @@ package struct URI: Sendable {
     /// The host as written, an IPv6 reference with brackets.
     package var host: String { text(octets[hostRange.indices]) }
     /// The host when it is an address literal.
-    package var address: IPAddress? { IPAddress(host) }
+    package var address: IPAddress? {
+        let four = octets.withUnsafeBufferPointer { IPAddress(dotted: UnsafeBufferPointer(rebasing: $0[hostRange.indices])) }
+        return four ?? IPAddress(host)
+    }
     /// The port, or the scheme's own: 5060, for sips 5061.
     package var portOrDefault: UInt16 { port ?? (scheme == .sips ? 5061 : 5060) }
     /// True for sip and sips.
@@ -139,8 +142,11 @@ package struct URI: Sendable {
 
     /// A parameter's value, unescaped once: empty for a flag, nil when absent.
     package func parameter(_ name: String) -> String? {
-        for found in pairs(parametersRange, separator: Octet.semicolon)
-        where equalsIgnoringCase(unescaped(octets[found.name.indices]), Array(name.utf8)) {
+        if parametersRange.isEmpty { return nil }
+        for found in pairs(parametersRange, separator: Octet.semicolon) {
+            let written = octets[found.name.indices]
+            let plain = written.contains(Octet.percent) ? unescaped(written)[...] : written
+            guard equalsIgnoringCase(plain, name.utf8) else { continue }
             return found.value.map { text(unescaped(octets[$0.indices])) } ?? ""
         }
         return nil
