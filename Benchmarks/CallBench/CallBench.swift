@@ -70,7 +70,9 @@ enum CallBench {
         let engine = try engine(port: 0, rtp: 10000...29999) { call in call.hangUp(.normal) }
         let tally = Locked(Tally())
         engine.withShard(0) { shard in
-            let pacer = Pacer(shard: shard, target: "sip:bench@127.0.0.1:\(target)", rate: rate, count: count, hold: hold, prompt: prompt, tally: tally)
+            let pacer = Pacer(
+                shard: shard, target: "sip:bench@127.0.0.1:\(target)", rate: rate, count: count, hold: hold, prompt: prompt,
+                tally: tally)
             pacer.start()
         }
         while tally.withLock({ $0.successful + $0.failed }) < count { usleep(20_000) }
@@ -78,7 +80,8 @@ enum CallBench {
         usleep(100_000)
         let sum = tally.withLock { $0 }
         print(
-            #"{"successful":\#(sum.successful),"failed":\#(sum.failed),"sent":\#(sum.sent),"received":\#(sum.received),"lost":\#(sum.lost)}"#)
+            #"{"successful":\#(sum.successful),"failed":\#(sum.failed),"sent":\#(sum.sent),"received":\#(sum.received),"lost":\#(sum.lost)}"#
+        )
         exit(0)
     }
 }
@@ -128,7 +131,7 @@ final class Pacer {
     }
 
     private func place() {
-        guard let call = try? shard.place(request) else { return tally.withLock { $0.failed += 1 } }
+        guard let call = try? shard.place(request), !call.state.isEnded else { return tally.withLock { $0.failed += 1 } }
         let (hold, prompt, tally) = (hold, prompt, tally)
         let task = call.loop.spawn {
             do {
@@ -139,8 +142,8 @@ final class Pacer {
             } catch {}
         }
         call.onEnd = { [unowned call] end in
-            let report = call.info.media
-            let answered = call.info.answered != nil
+            let report = call.mediaReport
+            let answered = call.answeredAt != nil
             tally.withLock {
                 if answered, end.cause == .normal { $0.successful += 1 } else { $0.failed += 1 }
                 $0.sent += report.sent
