@@ -72,7 +72,11 @@ let package = Package(
                 name: "ringwright", dependencies: ["Basics", "Reactor", "Server"], swiftSettings: settings),
             .target(
                 name: "TestKit", dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine"],
-                swiftSettings: settings)
+                swiftSettings: settings),
+            .testTarget(
+                name: "PeerTests",
+                dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "FlowEngine", "Server", "TestKit"],
+                exclude: ["Scenarios"], swiftSettings: settings)
         ],
     cxxLanguageStandard: .cxx17
 )

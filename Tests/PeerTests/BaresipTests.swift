@@ -1,0 +1,123 @@
+// baresip as caller and as callee: both sides' audio is found by correlation, keys, hold and resume.
+
+import Audio
+import CallEngine
+import Glibc
+import TestKit
+import Testing
+
+@Suite("baresip", .serialized, .enabled(if: Baresip.isInstalled, "baresip is not installed"))
+struct BaresipTests {
+    /// The prompt is in one of the files; another is in none.
+    func expectHeard(_ prompt: String, in paths: [String], not other: String, _ place: SourceLocation = #_sourceLocation) throws {
+        #expect(!paths.isEmpty, "nothing was recorded", sourceLocation: place)
+        func best(_ prompt: String) -> Double {
+            paths.compactMap { try? AudioProbe.match(prompt: Files.prompt(prompt), recording: $0).peak }.max() ?? 0
+        }
+        #expect(best(prompt) > 0.85, "\(prompt) was not heard", sourceLocation: place)
+        #expect(best(other) < 0.6, sourceLocation: place)
+    }
+
+    @Test("baresip answers: it hears our prompt and we hear its", arguments: zip(["pcmu", "pcma"], Sipp.Transport.allCases))
+    func callee(_ codec: String, _ transport: Sipp.Transport) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("said.wav")
+        let engine = try EngineUnderTest()
+        defer { engine.close() }
+        let baresip = try Baresip(speaking: "probe", codec: codec)
+        engine.call(CallRequest(target: "sip:bot@127.0.0.1:\(baresip.port);transport=\(transport)")) { call, notes in
+            notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
+            try call.startRecording(path, notes: notes)
+            try await call.stay(.milliseconds(300))
+            try await call.say("welcome")
+            try await call.stay(.milliseconds(800))
+        }
+        let report = try #require(engine.reports(1).first, "\(baresip.output)")
+        #expect(report.end == CallEnd(by: .caller, cause: .normal))
+        #expect(report.notes == ["reached"])
+        #expect(report.error == nil)
+        #expect(report.info.codec == "\(codec.uppercased())/8000")
+        try expectHeard("welcome", in: baresip.stopAndListen(), not: "menu")
+        try expectHeard("probe", in: [path], not: "welcome")
+    }
+
+    @Test("baresip calls, hears the menu, presses keys and hears the choice")
+    func caller() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("said.wav")
+        let engine = try EngineUnderTest { call, notes in
+            try call.ring()
+            try await call.answer()
+            try call.startRecording(path, notes: notes)
+            try await call.say("menu-short")
+            notes.add(try await call.keys(3))
+            try await call.say("sales")
+            notes.add("said")
+        }
+        defer { engine.close() }
+        let baresip = try Baresip(speaking: "probe", dial: "sip:ivr@127.0.0.1:\(engine.udpPort)")
+        #expect(baresip.waitForOutput("Call established"), "\(baresip.output)")
+        usleep(2_500_000)
+        for key in ["1", "2", "#"] {
+            baresip.press(key)
+            usleep(350_000)
+        }
+        let report = try #require(engine.reports(1, within: .seconds(15)).first, "\(baresip.output)")
+        #expect(report.notes == ["12#", "said"])
+        #expect(report.keys == "12#")
+        #expect(report.end == CallEnd(by: .callee, cause: .normal))
+        let heard = baresip.stopAndListen()
+        try expectHeard("menu-short", in: heard, not: "welcome")
+        try expectHeard("sales", in: heard, not: "welcome")
+        try expectHeard("probe", in: [path], not: "sales")
+    }
+
+    @Test("baresip holds and resumes, we hold and resume, and its keys come through afterwards")
+    func hold() throws {
+        let engine = try EngineUnderTest { call, notes in
+            try await call.answer()
+            try await call.say("welcome")
+            try await call.stay(.milliseconds(1500))
+            try await call.hold(music: .file(path: Files.prompt("hold-music")))
+            notes.add("held")
+            try await call.stay(.milliseconds(300))
+            try await call.unhold()
+            notes.add("resumed")
+            notes.add(try await call.keys(1))
+        }
+        defer { engine.close() }
+        let baresip = try Baresip(speaking: "probe", dial: "sip:ivr@127.0.0.1:\(engine.udpPort)")
+        #expect(baresip.waitForOutput("Call established"), "\(baresip.output)")
+        usleep(1_900_000)
+        baresip.press("x")
+        usleep(300_000)
+        baresip.press("X")
+        func offers(sent: Bool) -> [String] {
+            engine.messages.filter { $0.sent == sent && $0.text.hasPrefix("INVITE") }.map(\.text)
+        }
+        _ = waitUntil(.seconds(5)) { offers(sent: true).count == 2 }
+        usleep(200_000)
+        baresip.press("5")
+        let report = try #require(engine.reports(1, within: .seconds(8)).first, "\(baresip.output)")
+        #expect(report.notes == ["held", "resumed", "5"])
+        #expect(report.error == nil)
+        #expect(offers(sent: false).count == 3)
+        #expect(offers(sent: false).contains { $0.contains("a=sendonly") })
+        #expect(offers(sent: true).first?.contains("a=sendonly") == true)
+        try expectHeard("welcome", in: baresip.stopAndListen(), not: "menu")
+    }
+
+    @Test("baresip hangs up: the call ends by its side")
+    func hangsUp() throws {
+        let engine = try EngineUnderTest { call, _ in
+            try await call.answer()
+            try await call.stay(.seconds(10))
+        }
+        defer { engine.close() }
+        let baresip = try Baresip(speaking: "probe", dial: "sip:ivr@127.0.0.1:\(engine.udpPort)")
+        #expect(baresip.waitForOutput("Call established"), "\(baresip.output)")
+        baresip.press("b")
+        let report = try #require(engine.reports(1).first, "\(baresip.output)")
+        #expect(report.end == CallEnd(by: .caller, cause: .normal))
+    }
+}

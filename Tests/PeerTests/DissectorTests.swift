@@ -1,0 +1,98 @@
+// Whole calls as tshark's dissectors see them: nothing that we send may be marked as malformed or wrong.
+
+import CallEngine
+import Foundation
+import Testing
+
+@Suite("tshark", .serialized, .enabled(if: Capture.isPermitted, "tshark is not installed, or may not capture on loopback"))
+struct DissectorTests {
+    @Test(
+        "a call with keys, hold and RTCP has no packet that a dissector complains about",
+        arguments: Peers.isAll ? Sipp.Transport.allCases : [.udp])
+    func wholeCall(_ transport: Sipp.Transport) throws {
+        let engine = try EngineUnderTest { call, _ in
+            try call.ring()
+            try await call.answer()
+            try await call.say("welcome")
+            try await call.sendDigits("1#", options: SendDigitsOptions(method: .rfc4733))
+            try await call.hold(music: nil)
+            try await call.unhold()
+            // The first RTCP report goes out within a few seconds (RFC 3550 section 6.2).
+            try await call.stay(.seconds(3))
+        }
+        let caller = try EngineUnderTest()
+        defer {
+            caller.close()
+            engine.close()
+        }
+        let capture = try Capture()
+        let port = transport == .udp ? engine.udpPort : engine.tcpPort
+        caller.call(CallRequest(target: "sip:ivr@127.0.0.1:\(port);transport=\(transport)")) { call, _ in
+            _ = try await call.wait(for: .answered, timeout: .seconds(5))
+            try await call.stay(.seconds(12))
+        }
+        #expect(engine.reports(1, within: .seconds(15)).count == 1)
+        #expect(caller.reports(1, within: .seconds(2)).first?.keys == "1#")
+        let packets = try capture.finish(sip: [engine.udpPort, engine.tcpPort, caller.udpPort, caller.tcpPort])
+        let own = transport == .udp ? "(udp.port == \(port))" : "(tcp.port == \(port))"
+        let rtp = Self.mediaPorts(engine.messages.map(\.text)).map { "udp.port == \($0)" }.joined(separator: " || ")
+        let rtcp = Self.mediaPorts(engine.messages.map(\.text)).map { "udp.port == \($0 + 1)" }.joined(separator: " || ")
+        #expect(try packets.count("sip && \(own)") >= 10)
+        #expect(try packets.count("sdp && \(own)") >= 4)
+        #expect(try packets.count("rtp && (\(rtp))") > 200)
+        #expect(try packets.count("rtpevent && (\(rtp))") > 10)
+        #expect(try packets.count("rtcp && (\(rtcp))") >= 2)
+        let complaints = "_ws.malformed || _ws.expert.severity >= 0x600000"
+        #expect(try packets.lines("(\(own) || \(rtp) || \(rtcp)) && (\(complaints))") == [])
+    }
+
+    /// The ports of the audio lines of all descriptions.
+    private static func mediaPorts(_ messages: [String]) -> [UInt16] {
+        let lines = messages.flatMap { $0.split(separator: "\r\n") }.filter { $0.hasPrefix("m=audio ") }
+        return Set(lines.compactMap { UInt16($0.split(separator: " ")[1]) }).filter { $0 > 0 }.sorted()
+    }
+}
+
+/// Packets of the loopback interface, captured by tshark.
+final class Capture {
+    static let isPermitted: Bool = {
+        guard PeerProgram.isInstalled("tshark"), let folder = try? TemporaryFolder(),
+            let program = try? PeerProgram(
+                "tshark", ["-i", "lo", "-a", "duration:1", "-c", "1", "-f", "udp port 9", "-w", "try.pcapng"], in: folder)
+        else { return false }
+        return program.wait(.seconds(5)) == 0
+    }()
+
+    private let folder: TemporaryFolder
+    private let program: PeerProgram
+    private var sip: [UInt16] = []
+
+    init() throws {
+        folder = try TemporaryFolder()
+        program = try PeerProgram(
+            "tshark", ["-i", "lo", "-a", "duration:30", "-B", "64", "-f", "udp or tcp", "-w", "all.pcapng"], in: folder)
+        _ = program.waitForOutput("Capture started")
+    }
+
+    /// Ends the capture. `sip`: ports whose packets are read as SIP.
+    func finish(sip: [UInt16]) throws -> Capture {
+        // What the kernel has is handed over in blocks.
+        usleep(500_000)
+        program.stop()
+        self.sip = sip
+        return self
+    }
+
+    func count(_ filter: String) throws -> Int { try lines(filter).count }
+
+    /// One line for each packet that the filter shows.
+    func lines(_ filter: String) throws -> [String] {
+        let ports = sip.flatMap { ["-d", "udp.port==\($0),sip", "-d", "tcp.port==\($0),sip"] }
+        let reader = try PeerProgram("tshark", ["-n", "-r", "all.pcapng"] + ports + ["-Y", filter], in: folder)
+        guard reader.wait(.seconds(20)) == 0 else {
+            Issue.record("tshark: \(reader.output)")
+            return []
+        }
+        return reader.output.split(separator: "\n").map(String.init).filter { !$0.contains("Running as user") }
+    }
+}

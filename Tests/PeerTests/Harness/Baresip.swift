@@ -1,0 +1,98 @@
+// baresip without a screen or sound card: it speaks a WAV file, writes down what it hears, and takes keys by a UDP console.
+
+import Audio
+import Foundation
+
+/// One baresip with a configuration in a folder of its own.
+final class Baresip {
+    static let modules = "/usr/lib/baresip/modules"
+    static let isInstalled =
+        PeerProgram.isInstalled("baresip") && FileManager.default.fileExists(atPath: "\(modules)/sndfile.so")
+
+    let folder = try? TemporaryFolder()
+    let port = Ports.free()
+    private let console = Ports.free()
+    private let program: PeerProgram
+
+    /// - Parameters:
+    ///   - prompt: what it says in the call.
+    ///   - room: silence after it; baresip ends the call when its file is over.
+    ///   - dial: calls this URI at once; nil: it waits and answers by itself.
+    init(speaking prompt: String, room: Duration = .seconds(8), codec: String = "pcmu", dial: String? = nil, echoes: Bool = false)
+        throws
+    {
+        guard let folder else { throw PeerError.missing("a temporary folder") }
+        try Self.write(prompt, room: room, to: folder.path("speech.wav"))
+        try FileManager.default.createDirectory(atPath: folder.path("heard"), withIntermediateDirectories: true)
+        try folder.write(
+            """
+            poll_method epoll
+            sip_listen 127.0.0.1:\(port)
+            audio_player aubridge,nowhere
+            audio_source aufile,\(folder.path("speech.wav"))
+            audio_alert aubridge,alert
+            ausrc_srate 8000
+            auplay_srate 8000
+            ausrc_channels 1
+            auplay_channels 1
+            rtp_ports \(Ports.freeMedia())-65534
+            rtp_timeout 30
+            module_path \(Self.modules)
+            module cons.so
+            module g711.so
+            module aufile.so
+            module aubridge.so
+            module sndfile.so
+            module_app account.so
+            module_app contact.so
+            module_app menu.so
+            cons_listen 127.0.0.1:\(console)
+            snd_path \(folder.path("heard"))
+
+            """, to: "config")
+        try folder.write("<sip:bot@127.0.0.1:\(port)>;regint=0;answermode=auto;audio_codecs=\(codec)\n", to: "accounts")
+        try folder.write("", to: "contacts")
+        var arguments = ["-f", folder.url.path, "-t", "25"]
+        if let dial { arguments += ["-e", "d \(dial)"] }
+        program = try PeerProgram("baresip", arguments, in: folder)
+        if dial == nil { _ = program.waitForOutput("baresip is ready") }
+    }
+
+    /// Presses keys, as on its keyboard: digits in a call; `x` and `X` hold and resume, `b` hangs up.
+    func press(_ keys: String) { _ = Ports.exchange([Array(keys.utf8)], with: console, patience: .zero) }
+
+    func waitForOutput(_ text: String, _ limit: Duration = .seconds(8)) -> Bool { program.waitForOutput(text, limit) }
+
+    var output: String { program.output }
+
+    /// Ends it and returns the files with what it heard. (Its recorder stops at its first hold.)
+    func stopAndListen() -> [String] {
+        program.stop()
+        guard let folder else { return [] }
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path("heard"))) ?? []
+        return names.filter { $0.hasSuffix("dec.wav") }.map { folder.path("heard/\($0)") }
+    }
+
+    /// A prompt of the project at the rate that baresip's file source asks for, with silence behind it.
+    private static func write(_ prompt: String, room: Duration, to path: String) throws {
+        let speech = try PromptFile.read(Files.prompt(prompt)).resampled(to: 8000)
+        let samples = speech.samples + AudioClip.silence(room, rate: 8000).samples
+        var bytes = Data("RIFF".utf8)
+        func add(_ value: UInt32) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
+        func add(_ value: UInt16) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
+        let size = UInt32(samples.count * 2)
+        add(36 + size)
+        bytes.append(Data("WAVEfmt ".utf8))
+        add(UInt32(16))
+        add(UInt16(1))
+        add(UInt16(1))
+        add(UInt32(8000))
+        add(UInt32(16_000))
+        add(UInt16(2))
+        add(UInt16(16))
+        bytes.append(Data("data".utf8))
+        add(size)
+        samples.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        try bytes.write(to: URL(fileURLWithPath: path))
+    }
+}

@@ -1,0 +1,154 @@
+// The real engine on a real loop with ports that the system chose, and flows written as Swift functions. What calls saw is kept for
+// the test; at the end nothing may be left.
+
+import Basics
+import CallEngine
+import Reactor
+import Testing
+
+/// What is known about a call after its end.
+struct CallReport: Sendable {
+    var info: CallInfo
+    var end: CallEnd
+    /// Every key that was pressed, in order.
+    var keys: String
+    /// What the flow noted down.
+    var notes: [String]
+    var recording: RecordingResult?
+    /// What the flow threw, cancellation aside.
+    var error: String?
+}
+
+/// What a flow writes down while it runs. Belongs to the call's loop.
+final class Notes {
+    fileprivate(set) var lines: [String] = []
+    fileprivate var recording: Recording?
+    fileprivate var failure: String?
+
+    func add(_ line: String) { lines.append(line) }
+    /// The recording whose result the report shall have.
+    func keep(_ recording: Recording) { self.recording = recording }
+}
+
+typealias TestFlow = @Sendable (Call, Notes) async throws -> Void
+
+/// An engine that answers and places calls on 127.0.0.1.
+final class EngineUnderTest: Sendable {
+    let engine: Engine
+    private let loops: [EpollLoop]
+    private let workers: MediaWorkers
+    private let names: WorkerPool
+    private let reports: Locked<[CallReport]>
+    private let traced: Locked<[TracedMessage]>
+
+    /// - Parameter flow: what is done with calls that come in; nil refuses them.
+    init(
+        loops count: Int = 1, lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
+        timers: SIPTimers = SIPTimers(), rtpTimeout: Duration = .seconds(20), limits: Admission.Limits = Admission.Limits(),
+        flow: TestFlow? = nil
+    ) throws {
+        let local = SocketAddress(ip: .loopback4, port: 0)
+        var settings = EngineSettings(listeners: [.init(.udp, local), .init(.tcp, local)])
+        settings.lines = lines
+        settings.codecs = codecs
+        settings.timers = timers
+        settings.rtpTimeout = rtpTimeout
+        settings.limits = limits
+        // A range of its own for each engine, so that two of them (and two test runs) seldom meet.
+        let first = UInt16.random(in: 10_000...14_000) * 4
+        settings.rtpPorts = first...(first + 799)
+        let loops = try (0..<count).map { try EpollLoop(name: "calls-\($0)") }
+        for loop in loops { try loop.start() }
+        self.loops = loops
+        workers = try MediaWorkers()
+        names = try WorkerPool(name: "names", threads: 1, limit: 64)
+        let reports = Locked<[CallReport]>([])
+        self.reports = reports
+        let traced = Locked<[TracedMessage]>([])
+        self.traced = traced
+        engine = try Engine(
+            settings: settings, loops: loops, workers: workers, nameWorkers: names, seed: .random(in: .min ... .max),
+            trace: { message in traced.withLock { $0.append(message) } },
+            onIncoming: { call in
+                guard let flow else { return call.hangUp(HangUpReason(status: 480)) }
+                Self.run(flow, on: call, into: reports)
+            })
+    }
+
+    var udpPort: UInt16 { port(.udp) }
+    var tcpPort: UInt16 { port(.tcp) }
+
+    func port(_ transport: EngineSettings.Listener.Transport) -> UInt16 {
+        engine.listeners.first { $0.transport == transport }!.address.port
+    }
+
+    /// Places a call and runs `flow` on it.
+    func call(_ request: CallRequest, flow: @escaping TestFlow) {
+        let reports = self.reports
+        engine.withShard(0) { shard in
+            do {
+                Self.run(flow, on: try shard.place(request), into: reports)
+            } catch {
+                Issue.record("the call was not placed: \(error)")
+            }
+        }
+    }
+
+    /// The flow runs as a task of the call's loop and is cancelled by the call's end, as in the product.
+    private static func run(_ flow: @escaping TestFlow, on call: Call, into reports: Locked<[CallReport]>) {
+        let notes = Notes()
+        let over = Waiter<CallEnd>()
+        let task = call.loop.spawn {
+            do {
+                try await flow(call, notes)
+            } catch is CancellationError {
+            } catch {
+                notes.failure = "\(error)"
+            }
+            call.hangUp(.normal)
+        }
+        call.onEnd = { end in
+            task.cancel()
+            over.resume(returning: end)
+        }
+        call.loop.spawn {
+            let end = try? await over.wait()
+            await task.finished()
+            if let recording = notes.recording {
+                // The recorder's thread closes the file after the call is over.
+                let closed = Waiter<Void>()
+                recording.onEnd = { _ in closed.resume(returning: ()) }
+                _ = try? await closed.wait()
+            }
+            let report = CallReport(
+                info: call.info, end: end ?? CallEnd(by: .engine, cause: .error), keys: call.digits.history, notes: notes.lines,
+                recording: notes.recording?.result, error: notes.failure)
+            reports.withLock { $0.append(report) }
+        }
+    }
+
+    /// Waits until `count` calls are over, flows and recordings included.
+    func reports(_ count: Int, within limit: Duration = .seconds(10)) -> [CallReport] {
+        _ = waitUntil(limit) { self.reports.withLock { $0.count } >= count }
+        return reports.withLock { $0 }
+    }
+
+    /// Everything that passed the SIP sockets, as text.
+    var messages: [(sent: Bool, text: String)] {
+        traced.withLock { $0 }.map { ($0.direction == .sent, String(decoding: $0.bytes, as: UTF8.self)) }
+    }
+
+    /// Ends it and checks that no call, task or socket is left.
+    func close(_ place: SourceLocation = #_sourceLocation) {
+        let engine = self.engine
+        #expect(waitUntil(.seconds(2)) { engine.gate.active == 0 }, "calls are left", sourceLocation: place)
+        engine.close()
+        for loop in loops {
+            let left = loop.stop(within: .seconds(1))
+            #expect(left.tasks == 0, "tasks are left", sourceLocation: place)
+            #expect(left.sockets == 0, "sockets are left", sourceLocation: place)
+        }
+        workers.stop()
+        names.stop()
+    }
+}

@@ -1,0 +1,135 @@
+// Starts a real program (sipp, baresip, tshark) for a test: in a folder of its own, without input, its output kept in a file, for a
+// bounded time, and ended by its own process.
+
+import Dispatch
+import Foundation
+
+/// A program that runs beside the test. Whoever makes it calls `stop()` or waits for its end; it is ended with the object.
+final class PeerProgram {
+    let name: String
+    let folder: TemporaryFolder
+    private let process = Process()
+    private let ended = DispatchSemaphore(value: 0)
+    private let outputPath: String
+    private var hasEnded = false
+
+    /// Whether the program is there; a test that needs it is skipped otherwise.
+    static func isInstalled(_ name: String) -> Bool { path(of: name) != nil }
+
+    private static func path(of name: String) -> String? {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + ["/usr/bin", "/usr/sbin"]
+        return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    init(_ name: String, _ arguments: [String], in folder: TemporaryFolder) throws {
+        guard let path = Self.path(of: name) else { throw PeerError.missing(name) }
+        self.name = name
+        self.folder = folder
+        outputPath = folder.path("\(name)-\(UInt32.random(in: .min ... .max)).out")
+        _ = FileManager.default.createFile(atPath: outputPath, contents: nil)
+        guard let output = FileHandle(forWritingAtPath: outputPath) else { throw PeerError.missing(outputPath) }
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.currentDirectoryURL = folder.url
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = output
+        process.standardError = output
+        var environment = ProcessInfo.processInfo.environment
+        environment["TERM"] = "dumb"
+        environment["HOME"] = folder.url.path
+        process.environment = environment
+        process.terminationHandler = { [ended] _ in ended.signal() }
+        try process.run()
+        try? output.close()
+    }
+
+    deinit { stop() }
+
+    /// Waits for its end and returns its exit status; nil when it had to be ended because it still ran after `limit`.
+    func wait(_ limit: Duration) -> Int32? {
+        if !hasEnded {
+            guard ended.wait(timeout: .now() + limit.seconds) == .success else {
+                stop()
+                return nil
+            }
+            hasEnded = true
+        }
+        return process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
+    }
+
+    /// Asks it to end (SIGTERM), and ends it when it does not within two seconds.
+    func stop() {
+        guard !hasEnded else { return }
+        process.terminate()
+        if ended.wait(timeout: .now() + 2) != .success {
+            kill(process.processIdentifier, SIGKILL)
+            _ = ended.wait(timeout: .now() + 2)
+        }
+        hasEnded = true
+    }
+
+    /// Everything that it wrote so far.
+    var output: String {
+        (try? Data(contentsOf: URL(fileURLWithPath: outputPath))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// Waits until its output has `text`.
+    func waitForOutput(_ text: String, _ limit: Duration = .seconds(5)) -> Bool {
+        waitUntil(limit) { self.output.contains(text) || self.process.isRunning == false } && output.contains(text)
+    }
+}
+
+enum Peers {
+    /// Whether the slower ways through the same code are taken too (`scripts/test --peers`).
+    static let isAll = ProcessInfo.processInfo.environment["RINGWRIGHT_PEERS"] == "all"
+}
+
+enum PeerError: Error {
+    case missing(String)
+}
+
+/// A folder that goes with its object.
+final class TemporaryFolder: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent("ringwright-peers-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: url.appendingPathComponent(name))
+    }
+
+    func write(_ bytes: [UInt8], to name: String) throws {
+        try Data(bytes).write(to: url.appendingPathComponent(name))
+    }
+
+    /// The files whose names end so, sorted.
+    func files(endingWith end: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
+        return names.filter { $0.hasSuffix(end) }.sorted().map(path)
+    }
+
+    func text(_ name: String) -> String {
+        (try? Data(contentsOf: url.appendingPathComponent(name))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+}
+
+/// Looks every few milliseconds whether something real came true, since real programs have no virtual time.
+func waitUntil(_ limit: Duration, _ condition: () -> Bool) -> Bool {
+    let deadline = ContinuousClock.now + limit
+    while !condition() {
+        if ContinuousClock.now > deadline { return condition() }
+        usleep(5_000)
+    }
+    return true
+}
+
+extension Duration {
+    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) * 1e-18 }
+}
