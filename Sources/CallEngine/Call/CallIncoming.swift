@@ -86,13 +86,18 @@ extension Call {
 
     /// The ACK of our 200, or of our answer to a re-INVITE; it has the answer when we made the offer.
     func acknowledged(by ack: Message) {
-        guard isOfferless, let media, !media.isReady else { return }
-        guard ack.hasBody(ofType: "application/sdp") else { return noAnswer("the ACK has no answer to our offer") }
+        guard isOfferless, let media else { return }
+        isOfferless = false
+        // A re-INVITE without a usable answer changes nothing; a call without one has no media at all.
+        let isFirst = !media.isReady
+        guard ack.hasBody(ofType: "application/sdp") else {
+            return isFirst ? noAnswer("the ACK has no answer to our offer") : media.offerFailed()
+        }
         do throws(MediaError) {
             try media.receive(answer: ack.body)
             answering?.resume(returning: nil)
         } catch {
-            noAnswer("\(error)")
+            if isFirst { noAnswer("\(error)") } else { media.offerFailed() }
         }
     }
 
