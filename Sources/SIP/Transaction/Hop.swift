@@ -14,6 +14,12 @@ package struct Hop: Hashable, Sendable {
         self.address = address
         self.connection = connection
     }
+
+    /// Whether what is sent to this hop may go by `way`: the same peer, and the same connection where this hop names one.
+    func isReached(by way: Hop) -> Bool {
+        transport == way.transport && address == way.address
+            && (connection == way.connection || connection == 0 || way.connection == 0)
+    }
 }
 
 extension Via {

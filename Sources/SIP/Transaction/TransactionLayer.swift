@@ -145,7 +145,7 @@ package struct TransactionLayer: Sendable {
     /// The hop could not be reached (a refused connection, an ICMP error): every client transaction on it fails at once.
     /// Costs a walk over all transactions.
     package mutating func hopFailed(_ hop: Hop, at now: Instant, into actions: inout [TransactionAction]) {
-        for slot in clients.values.sorted() where slots[Int(slot)].hop == hop {
+        for slot in clients.values.sorted() where slots[Int(slot)].hop.isReached(by: hop) {
             transportFailed(TransactionID(slot: slot, generation: slots[Int(slot)].generation), at: now, into: &actions)
         }
     }
