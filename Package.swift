@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// The rules every target is compiled with (docs/contributing: "Concurrency").
+/// The rules every target is compiled with (CONTRIBUTING.md: "Concurrency").
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),

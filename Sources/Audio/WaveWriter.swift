@@ -69,9 +69,13 @@ package final class WaveWriter {
         self.rate = rate
         self.channels = channels
         flushAt = max(channels, buffered)
-        if makesFolders { Self.makeFolders(of: path) }
+        let folderError = makesFolders ? Self.makeFolders(of: path) : 0
         descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o640)
-        guard descriptor >= 0 else { throw .cannotCreate(path: path, reason: String(cString: strerror(errno))) }
+        guard descriptor >= 0 else {
+            // A folder that is not there has its reason where it could not be made.
+            let code = errno == ENOENT && folderError != 0 ? folderError : errno
+            throw .cannotCreate(path: path, reason: String(cString: strerror(code)))
+        }
         buffer.reserveCapacity(flushAt)
         writeHeader()
         if case .cannotWrite(_, let reason)? = error {
@@ -200,11 +204,18 @@ package final class WaveWriter {
     }
 
     /// Makes the folders of a path; what fails shows when the file is opened.
-    private static func makeFolders(of path: String) {
+    /// - Returns: why the last folder is not there (an `errno`), or 0.
+    private static func makeFolders(of path: String) -> Int32 {
         var index = path.startIndex
+        var failure: Int32 = 0
         while let slash = path[index...].firstIndex(of: "/") {
-            if slash > path.startIndex { mkdir(String(path[..<slash]), 0o750) }
+            if slash > path.startIndex {
+                // The first failure is the cause: what lies below cannot be made either.
+                let made = mkdir(String(path[..<slash]), 0o750) == 0 || errno == EEXIST
+                if made { failure = 0 } else if failure == 0 { failure = errno }
+            }
             index = path.index(after: slash)
         }
+        return failure
     }
 }

@@ -11,6 +11,7 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
     for warning in warnings + flows.warnings { Terminal.note("\(warning)") }
     ProcessSignal.ignoreBrokenPipes()
     _ = try? DescriptorLimit.raise()
+    for finding in try Doctor.atStart(configuration) { Terminal.note(finding.line) }
 
     let log = try makeLog(configuration.log)
     let server = try RunningServer(
@@ -18,19 +19,26 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
     for listener in server.listening { Terminal.note("listening on \(listener)") }
     if let page = server.page { Terminal.note("health and metrics on http://\(page)/") }
 
-    await withCheckedContinuation { continuation in
+    let watch: Result<Void, SystemError> = await withCheckedContinuation { continuation in
         server.control.execute {
-            let end = EndOnce { continuation.resume() }
+            let end = EndOnce { continuation.resume(returning: .success(())) }
             var isDraining = false
-            _ = try? SignalSource(loop: server.control, signals: [.terminate, .interrupt]) { _ in
-                if isDraining { return end.fire() }
-                isDraining = true
-                Terminal.note("no new calls; waiting for \(server.activeCalls) to end (again: end them)")
-                server.drain { end.fire() }
+            do throws(SystemError) {
+                _ = try SignalSource(loop: server.control, signals: [.terminate, .interrupt]) { _ in
+                    if isDraining { return end.fire() }
+                    isDraining = true
+                    Terminal.note("no new calls; waiting for \(server.activeCalls) to end (again: end them)")
+                    server.drain { end.fire() }
+                }
+            } catch {
+                continuation.resume(returning: .failure(error))
             }
         }
     }
     server.close()
+    if case .failure(let error) = watch {
+        throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
+    }
     return .passed
 }
 

@@ -52,7 +52,9 @@ import Testing
         var configuration = Self.configuration
         configuration.control.listen = SocketAddress(ip: .loopback4, port: UInt16(bigEndian: address.sin_port))
         // Other programs of this machine may have the media ports.
-        let found = findings(configuration).filter { $0.state == .problem && !$0.message.hasPrefix("media ports") }
+        let found = findings(configuration).filter {
+            $0.subject == "ports" && $0.state == .problem && !$0.message.hasPrefix("media ports")
+        }
         #expect(found.map(\.message) == ["http on 127.0.0.1:\(UInt16(bigEndian: address.sin_port)) is taken by another program"])
     }
 

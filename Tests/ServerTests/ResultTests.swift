@@ -74,6 +74,15 @@ import Testing
         #expect(result.exitStatus == (verdict == .passed ? .passed : .failed))
     }
 
+    @Test func aCallThatWasCutShortDidNotPass() {
+        var result = CallResult(
+            info: Self.info(), end: CallEnd(by: .caller, cause: .cancelled), target: "sip:a@b", flow: "",
+            expectations: [.init(name: "hears speech", passed: true, actual: "after 312 ms")])
+        result.wasInterrupted = true
+        #expect(result.verdict == .error)
+        #expect(result.exitStatus == .failed)
+    }
+
     @Test func theSummaryNamesWhatWentWrong() {
         let result = CallResult(
             info: Self.info(), end: CallEnd(by: .engine, cause: .mediaTimeout, detail: "no packet for 60 s"), target: "sip:a@b",
@@ -81,7 +90,7 @@ import Testing
             expectations: [.init(name: "hears tone", passed: false, actual: "silence")])
         #expect(
             result.summary.hasPrefix(
-                "failed: sip:a@b: 200 OK\n  ended by engine: media-timeout (no packet for 60 s), after 12034.0 ms"))
+                "failed: sip:a@b: 200 OK\n  ended by engine: media-timeout (no packet for 60 s), after 12.0 s"))
         #expect(result.summary.hasSuffix("NOT as expected: hears tone: silence"))
     }
 }

@@ -73,7 +73,7 @@ package final class CallingParty: Sendable {
         .init(.udp, SocketAddress(ip: .any4, port: 0)), .init(.tcp, SocketAddress(ip: .any4, port: 0))
     ]
 
-    /// Places a call and waits for its end, its flow's `always:` included. Cancelling the task hangs up.
+    /// Places a call and waits for its end, its flow's `always:` included. Cancelling the task hangs up, and the result says so.
     /// - Parameters:
     ///   - observers: made on the call's loop; they hear what the flow does.
     ///   - onState: on the call's loop.
@@ -98,7 +98,12 @@ package final class CallingParty: Sendable {
         } onCancel: {
             hangUp.withLock { $0 }?()
         }
-        return try report.get()
+        var done = try report.get()
+        if Task.isCancelled {
+            done.result.wasInterrupted = true
+            if done.result.end.detail.isEmpty { done.result.end.detail = "interrupted" }
+        }
+        return done
     }
 
     private func start(

@@ -16,7 +16,7 @@ package struct ServeOptions: Equatable, Sendable {
         examples: [
             ("serve flows/reception.yaml", "answers every call to port 5060 of this machine with the reception"),
             (
-                "serve flows/echo-test.yaml --sip udp:127.0.0.1:5070 --max-calls 10",
+                "serve flows/echo.yaml --sip udp:127.0.0.1:5070 --max-calls 10",
                 "answers on loopback only, ten calls at a time"
             )
         ])

@@ -29,6 +29,7 @@ package enum CallCommand {
             arguments: Dictionary(options.vars.map { ($0.name, Value.string($0.value)) }, uniquingKeysWith: { $1 }),
             duration: options.duration)
         if let record = options.record {
+            try MessageFolder.make(record)
             order.recording = RecordingRequest(path: "\(absolute(record))/\(fileName(of: options.target)).wav", channels: .stereo)
         }
         let report = try await party.place(
@@ -38,7 +39,10 @@ package enum CallCommand {
         if let recording = report.recording { notes.append(recordingLine(recording)) }
         if let folder { notes += try folder.write(names: (here: "caller", there: "callee")).map { "messages: \($0)" } }
         let line = options.json ? report.result.json.text : report.result.summary
-        return CommandOutcome(lines: [line], note: notes.joined(separator: "\n"), status: report.result.exitStatus)
+        var status = report.result.exitStatus
+        // The call may have gone well: what was asked for is not there.
+        if status == .passed, report.recording?.complete == false { status = .unable }
+        return CommandOutcome(lines: [line], note: notes.joined(separator: "\n"), status: status)
     }
 
     /// The flow of `--flow`; without one, a flow that listens until somebody hangs up.

@@ -25,7 +25,8 @@ package enum CheckCommand {
     /// All findings about one file, in its order.
     package static func check(_ file: String, _ sources: ConfigurationSources) -> [Diagnostic] {
         guard let text = sources.readFile(file) else {
-            return [Diagnostic(.error, at: SourcePlace(file: file, line: 1, column: 1), "the file cannot be read")]
+            let why = sources.fileExists(file) ? "the file cannot be read" : "there is no such file"
+            return [Diagnostic(.error, at: SourcePlace(file: file, line: 1, column: 1), why)]
         }
         switch kind(of: text) {
         case .configuration: return ConfigurationReader.read(text: text, file: file, sources: sources).findings

@@ -12,7 +12,13 @@ package enum DemoCommand {
     package static func run(
         _ options: DemoOptions, version: String, log: Log, show: @escaping @Sendable (String) -> Void
     ) async throws(CommandFailure) -> CommandOutcome {
+        for flow in [options.server, options.caller] where !FileManager.default.fileExists(atPath: flow) {
+            throw CommandFailure(
+                .wrong, "there is no \(flow) in this folder",
+                mend: "start the demo in the project's folder, or name flows with --server and --caller")
+        }
         let folder = absolute(options.recordings)
+        try MessageFolder.make(folder)
         var configuration = Configuration()
         configuration.sip.listen = [.init(.udp, SocketAddress(ip: .loopback4, port: 0))]
         configuration.control.listen = nil

@@ -42,7 +42,8 @@ package enum ConfigurationReader {
             if let content = sources.readFile(path) {
                 text = content
             } else {
-                sink.error(at: SourcePlace(file: path, line: 1, column: 1), "the file cannot be read")
+                let why = sources.fileExists(path) ? "the file cannot be read" : "there is no such file"
+                sink.error(at: SourcePlace(file: path, line: 1, column: 1), why)
                 return (Configuration(), sink.sorted)
             }
         }

@@ -59,6 +59,15 @@ package enum Doctor {
             + promptFindings(prompts)
     }
 
+    /// What `serve` says before it takes calls. Too few descriptors for a handful of calls end it: it would refuse every caller.
+    package static func atStart(_ configuration: Configuration) throws(CommandFailure) -> [DoctorFinding] {
+        let descriptors = MachineExamination.descriptors(for: configuration)
+        if let problem = descriptors.first(where: { $0.state == .problem }) {
+            throw CommandFailure(.unable, "file descriptors: \(problem.message)", mend: problem.mend)
+        }
+        return (descriptors + MachineExamination.recordings(in: configuration.recordings)).filter { $0.state != .well }
+    }
+
     private static func promptFindings(_ prompts: [Diagnostic]) -> [DoctorFinding] {
         guard !prompts.isEmpty else { return [DoctorFinding(.well, "flows", "no flow has a mistake, all prompts can be played")] }
         return prompts.map {

@@ -30,6 +30,8 @@ package struct CallResult: Equatable, Sendable {
     package var wasAnswered: Bool
     /// The flow broke down: a mistake in it, a file that is not there.
     package var flowFailed = false
+    /// Somebody cut it short from outside (Ctrl-C): what it was to show was not shown, whatever was met until then.
+    package var wasInterrupted = false
 
     /// - Parameters:
     ///   - info: the facts at the call's end.
@@ -66,7 +68,7 @@ package struct CallResult: Equatable, Sendable {
 
     /// Expectations decide when there are any, unless this side broke down; otherwise an answer and a normal end are what a call is for.
     package var verdict: Verdict {
-        if flowFailed || end.cause == .error { return .error }
+        if wasInterrupted || flowFailed || end.cause == .error { return .error }
         if expectations.contains(where: { !$0.passed }) { return .failed }
         if !expectations.isEmpty { return .passed }
         return wasAnswered && end.cause == .normal ? .passed : .failed
@@ -117,7 +119,7 @@ package struct CallResult: Equatable, Sendable {
     /// A few lines for a person.
     package var summary: String {
         var lines = ["\(verdict.rawValue): \(target): \(status == 0 ? "no answer came" : "\(status) \(reason)")"]
-        let length = timings.total.map { ", after \(JSONText.milliseconds($0).text) ms" } ?? ""
+        let length = timings.total.map { ", after \(JSONText.number($0 / .seconds(1), digits: 1).text) s" } ?? ""
         lines.append(
             "  ended by \(end.by.rawValue): \(end.cause.rawValue)\(end.detail.isEmpty ? "" : " (\(end.detail))")\(length)")
         if !codec.isEmpty {
