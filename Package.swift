@@ -75,7 +75,9 @@ let package = Package(
                 swiftSettings: settings),
             .testTarget(
                 name: "PeerTests",
-                dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "FlowEngine", "Server", "TestKit"],
+                dependencies: [
+                    "Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "FlowEngine", "Server", "TestKit"
+                ],
                 exclude: ["Scenarios"], swiftSettings: settings)
         ],
     cxxLanguageStandard: .cxx17

@@ -6,40 +6,67 @@ import Server
 
 func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> ExitStatus {
     let options = try ServeOptions(arguments)
-    let (configuration, warnings) = try options.configuration.load()
-    let flows = try FlowTable(configuration, flow: options.flow)
-    for warning in warnings + flows.warnings { Terminal.note("\(warning)") }
+    let (rules, warnings) = try options.loadRules()
+    for warning in warnings { Terminal.note("\(warning)") }
     ProcessSignal.ignoreBrokenPipes()
     _ = try? DescriptorLimit.raise()
-    for finding in try Doctor.atStart(configuration) { Terminal.note(finding.line) }
+    for finding in try Doctor.atStart(rules.configuration) { Terminal.note(finding.line) }
 
-    let log = try makeLog(configuration.log)
+    let logThread = try makeLog(rules.configuration.log)
+    // Last of all, so that the ends of calls are written.
+    defer { logThread.stop() }
+    let log = logThread.log
     let server = try RunningServer(
-        configuration, flows: flows, version: Program.version, loopCount: ProcessInfo.processInfo.activeProcessorCount, log: log)
+        rules, version: Program.version, loopCount: ProcessInfo.processInfo.activeProcessorCount, log: log)
+    let files: WorkerPool
+    do throws(SystemError) {
+        files = try WorkerPool(name: "files", threads: 1, limit: 64)
+    } catch {
+        server.close()
+        throw CommandFailure(.unable, "\(error)")
+    }
     for listener in server.listening { Terminal.note("listening on \(listener)") }
     if let page = server.page { Terminal.note("health and metrics on http://\(page)/") }
 
+    let cut = Locked(0)
     let watch: Result<Void, SystemError> = await withCheckedContinuation { continuation in
         server.control.execute {
             let end = EndOnce { continuation.resume(returning: .success(())) }
+            let reloader = LoopBound(
+                Reloader(options, rules: rules, loop: server.control, workers: files, log: log) { server.use($0) },
+                on: server.control)
+            reloader.onLoop.start()
             var isDraining = false
             do throws(SystemError) {
-                _ = try SignalSource(loop: server.control, signals: [.terminate, .interrupt]) { _ in
-                    if isDraining { return end.fire() }
+                _ = try SignalSource(loop: server.control, signals: [.terminate, .interrupt, .hangup]) { signal in
+                    if signal == .hangup { return reloader.onLoop.reloadConfiguration() }
+                    if isDraining {
+                        cut.withLock { $0 = server.activeCalls }
+                        reloader.onLoop.stop()
+                        return end.fire()
+                    }
                     isDraining = true
                     Terminal.note("no new calls; waiting for \(server.activeCalls) to end (again: end them)")
-                    server.drain { end.fire() }
+                    server.drain {
+                        reloader.onLoop.stop()
+                        end.fire()
+                    }
                 }
             } catch {
+                reloader.onLoop.stop()
                 continuation.resume(returning: .failure(error))
             }
         }
     }
     server.close()
+    files.stop()
     if case .failure(let error) = watch {
         throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
     }
-    return .passed
+    // A run that was cut short is no success.
+    let calls = cut.withLock { $0 }
+    if calls > 0 { Terminal.note("\(calls) \(calls == 1 ? "call was" : "calls were") ended") }
+    return calls > 0 ? .failed : .passed
 }
 
 /// Runs its action the first time only.
@@ -60,14 +87,8 @@ private final class EndOnce: Sendable {
 }
 
 /// A log on standard error, written by a thread of its own.
-func makeLog(_ settings: Configuration.Log) throws(CommandFailure) -> Log {
-    do throws(SystemError) {
-        let loop = try EpollLoop(name: "log")
-        try loop.start()
-        return Log(settings, on: loop) { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) }
-    } catch {
-        throw CommandFailure(.unable, "\(error)")
-    }
+func makeLog(_ settings: Configuration.Log) throws(CommandFailure) -> LogThread {
+    try LogThread(settings) { try? FileHandle.standardError.write(contentsOf: Data($0.utf8)) }
 }
 
 enum Program {

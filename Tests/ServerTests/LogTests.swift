@@ -1,5 +1,6 @@
 // The log: what its lines look like, and that a slow reader never holds a call.
 
+import Foundation
 import Reactor
 import Server
 import Testing
@@ -45,5 +46,35 @@ import Testing
         loop.run()
         #expect(written.withLock { $0.last?.hasSuffix("again\n") } == true)
         #expect(log.dropped == 0)
+    }
+}
+
+@Suite struct LogThreadTests {
+    @Test func theEndWritesWhatWaits() throws {
+        let written = Locked([String]())
+        let thread = try LogThread(Configuration().log) { line in
+            // A reader slower than the writer: lines wait when the end comes.
+            usleep(1000)
+            written.withLock { $0.append(line) }
+        }
+        for number in 1...50 { thread.log.add(LogLine(.info, "line \(number)")) }
+        thread.stop()
+        #expect(written.withLock { $0.count } == 50)
+        #expect(written.withLock { $0.last?.hasSuffix("line 50\n") } == true)
+    }
+
+    @Test func levelAndFormatChangeWhileItRuns() {
+        let loop = VirtualLoop()
+        let written = Locked([String]())
+        let log = Log(Configuration().log, on: loop) { line in written.withLock { $0.append(line) } }
+        log.add(LogLine(.debug, "no"))
+        var settings = Configuration().log
+        settings.level = .debug
+        settings.format = .json
+        log.change(to: settings)
+        log.add(LogLine(.debug, "yes"))
+        loop.run()
+        #expect(written.withLock { $0.count } == 1)
+        #expect(written.withLock { $0.first?.hasPrefix("{") } == true)
     }
 }

@@ -30,7 +30,7 @@ package struct Admission {
         case draining
     }
 
-    package var limits: Limits
+    package let limits: Limits
     /// While true nothing new is taken: the server is going down.
     package var isDraining = false
     private var overall: TokenBucket

@@ -37,6 +37,18 @@ package final class AdmissionGate: Sendable {
         }
     }
 
+    package var limits: Admission.Limits { state.withLock { $0.admission.limits } }
+
+    /// Other limits from now on; calls that are in stay.
+    package func change(to limits: Admission.Limits) {
+        state.withLock { state in
+            guard state.admission.limits != limits else { return }
+            let isDraining = state.admission.isDraining
+            state.admission = Admission(limits: limits)
+            state.admission.isDraining = isDraining
+        }
+    }
+
     package func leave() { state.withLock { $0.active -= 1 } }
 
     /// From now on nothing new comes in.

@@ -137,7 +137,7 @@ package final class CallShard {
     package func place(_ request: CallRequest) throws(CallControlError) -> Call {
         let target = try OutgoingTarget(request, settings: settings)
         guard gate.enter() else {
-            throw .invalid(operation: "call", why: "the limit of \(settings.limits.calls) calls is reached")
+            throw .invalid(operation: "call", why: "the limit of \(gate.limits.calls) calls is reached")
         }
         counters.outgoing += 1
         let call = Call(

@@ -72,7 +72,7 @@ package struct SIPTimers: Equatable, Sendable {
 }
 
 /// A SIP trunk: where calls come from and go out through.
-package struct LineSettings: Sendable {
+package struct LineSettings: Equatable, Sendable {
     package var name: String
     /// Host name or address, and port (5060 when nil).
     package var server: String

@@ -27,7 +27,7 @@ package enum DemoCommand {
         let serverFlow = try FlowFiles.usable(options.server).flow
         let board = DemoBoard(left: callerFlow.name, right: serverFlow.name, show: show)
         let server = try RunningServer(
-            configuration, flows: try FlowTable(configuration, flow: options.server), version: version, loopCount: 1,
+            ServerRules(configuration, flows: try FlowTable(configuration, flow: options.server)), version: version, loopCount: 1,
             log: log, trace: { board.message($0) }, observers: { _ in [DemoObserver(board, .right)] })
         defer { server.close() }
         let party = try CallingParty(configuration, listen: [.init(.udp, SocketAddress(ip: .loopback4, port: 0))])

@@ -19,8 +19,10 @@ package final class RunningServer: Sendable {
     private let client: HTTPClient
     private let web: WebThread?
     private let state: Locked<State>
+    private let log: Log
 
     private struct State {
+        var rules: ServerRules
         var isDraining = false
         var media = MediaReport()
     }
@@ -31,20 +33,24 @@ package final class RunningServer: Sendable {
     ///   - observers: for each call, on its loop: who hears what its flow does, besides the log.
     ///   - onCallEnd: after a flow's `always:`, on the call's loop.
     package init(
-        _ configuration: Configuration, flows: FlowTable, version: String, loopCount: Int, log: Log,
+        _ rules: ServerRules, version: String, loopCount: Int, log: Log,
         trace: (@Sendable (TracedMessage) -> Void)? = nil,
         observers: @escaping @Sendable (Call) -> [any FlowObserver] = { _ in [] },
         onCallEnd: @escaping @Sendable (Call, FlowOutcome) -> Void = { _, _ in }
     ) throws(CommandFailure) {
         let started = LogLine(.info, "").at
-        let state = Locked(State())
+        let state = Locked(State(rules: rules))
+        let configuration = rules.configuration
         self.state = state
+        self.log = log
         let client = HTTPClient()
         self.client = client
+        // Ended again when something that comes later does not work.
+        var begun: [EpollLoop] = []
         do throws(SystemError) {
-            control = try Self.startedLoop("control")
-            var loops: [EpollLoop] = []
-            for index in 0..<max(1, loopCount) { loops.append(try Self.startedLoop("loop-\(index)")) }
+            control = try Self.startedLoop("control", &begun)
+            for index in 0..<max(1, loopCount) { _ = try Self.startedLoop("loop-\(index)", &begun) }
+            let loops = Array(begun.dropFirst())
             self.loops = loops
             workers = try MediaWorkers()
             nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
@@ -52,12 +58,13 @@ package final class RunningServer: Sendable {
                 settings: configuration.engineSettings, loops: loops, workers: workers, nameWorkers: nameWorkers,
                 seed: .random(in: 0 ... .max), trace: trace
             ) { call in
-                guard let choice = flows.choice(for: call.info) else {
+                let rules = state.withLock { $0.rules }
+                guard let choice = rules.flows.choice(for: call.info) else {
                     log.add(LogLine(.info, "no route", fields: [("call", call.id), ("to", call.info.to.uri)]))
                     try? call.reject(status: 404, reason: nil, headers: [])
                     return
                 }
-                var environment = configuration.flowEnvironment(
+                var environment = rules.configuration.flowEnvironment(
                     arguments: choice.arguments, requester: FlowRequester(client: client))
                 environment.observers = [FlowLog(log, call: call.id)] + observers(call)
                 let run = FlowRun(flow: choice.flow, call: call, environment: environment)
@@ -75,6 +82,8 @@ package final class RunningServer: Sendable {
                 }
             }
         } catch {
+            for loop in begun { loop.stop() }
+            client.stopAndWait()
             throw Self.failure(error)
         }
         guard let address = configuration.control.listen else {
@@ -95,18 +104,29 @@ package final class RunningServer: Sendable {
             page = web.addresses.first
         } catch {
             engine.close()
+            for loop in begun { loop.stop() }
+            client.stopAndWait()
+            workers.stop()
+            nameWorkers.stop()
             throw ControlRoutes.failure(error)
         }
     }
 
-    private static func startedLoop(_ name: String) throws(SystemError) -> EpollLoop {
+    private static func startedLoop(_ name: String, _ begun: inout [EpollLoop]) throws(SystemError) -> EpollLoop {
         let loop = try EpollLoop(name: name)
         try loop.start()
+        begun.append(loop)
         return loop
     }
 
     private static func failure(_ error: SystemError) -> CommandFailure {
-        CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause; --sip chooses other ports")
+        let parts = error.call.split(separator: " ", maxSplits: 1)
+        if parts.count == 2, parts[0] == "bind" || parts[0] == "listen" {
+            return CommandFailure(
+                .unable, "SIP cannot listen on \(parts[1]): \(error.reason)",
+                mend: "end the program that has the port, or choose another with --sip or sip.listen")
+        }
+        return CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
     }
 
     private static func endLine(_ call: Call, _ outcome: FlowOutcome) -> LogLine {
@@ -118,6 +138,13 @@ package final class RunningServer: Sendable {
     /// What is listened on, with the ports that the system chose: `udp:127.0.0.1:5060`.
     package var listening: [String] { engine.listeners.map { "\($0.transport.rawValue):\($0.address)" } }
     package var activeCalls: Int { engine.gate.active }
+
+    /// Calls that begin from now on get these; calls that run keep theirs. Sockets and lines stay as they were at the start.
+    package func use(_ rules: ServerRules) {
+        state.withLock { $0.rules = rules }
+        engine.gate.change(to: rules.configuration.limits)
+        log.change(to: rules.configuration.log)
+    }
 
     // MARK: The end
 

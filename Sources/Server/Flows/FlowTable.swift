@@ -1,5 +1,6 @@
 // The flows of a server, loaded and checked before the first call: the routes' and the one that takes all other calls.
 
+package import Audio
 package import CallEngine
 package import FlowEngine
 
@@ -17,10 +18,19 @@ package struct FlowTable: Sendable {
     private let fallback: Flow?
     /// What the checker had to say about flows that can run.
     package let warnings: [Diagnostic]
+    /// The files of the flows, each once.
+    package let files: [String]
+    /// How the files were when they were read; those that are there.
+    package let stamps: [String: FileStamp]
 
     /// - Parameter flow: the path of the flow for calls that no route takes; nil: they get 404.
     package init(_ configuration: Configuration, flow: String?) throws(CommandFailure) {
         self.configuration = configuration
+        var files: [String] = flow.map { [$0] } ?? []
+        for case .flow(let path) in configuration.routes.map(\.target) where !files.contains(path) { files.append(path) }
+        self.files = files
+        // Before they are read: what changes meanwhile is seen as a change.
+        stamps = Self.stamps(of: files)
         var warnings: [Diagnostic] = []
         if let flow {
             let loaded = try Self.load(flow, configuration, arguments: [])
@@ -47,6 +57,13 @@ package struct FlowTable: Sendable {
                 mend: "name one: ringwright serve flows/reception.yaml, or add routes")
         }
         self.warnings = warnings
+    }
+
+    /// How these files are now; those that are there. Blocks.
+    package static func stamps(of files: [String]) -> [String: FileStamp] {
+        var result: [String: FileStamp] = [:]
+        for file in files { result[file] = try? FileStamp(path: file) }
+        return result
     }
 
     /// The flow for a call that came in; nil: 404.

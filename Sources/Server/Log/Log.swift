@@ -5,14 +5,14 @@ package import Reactor
 
 package final class Log: Sendable {
     private struct State {
+        var settings: Configuration.Log
         var waiting = 0
         var dropped: UInt64 = 0
     }
 
-    private let settings: Configuration.Log
     private let loop: EventLoop
     private let write: @Sendable (String) -> Void
-    private let state = Locked(State())
+    private let state: Locked<State>
     private let capacity: Int
 
     /// - Parameters:
@@ -21,7 +21,7 @@ package final class Log: Sendable {
     package init(
         _ settings: Configuration.Log, on loop: EventLoop, capacity: Int = 10_000, write: @escaping @Sendable (String) -> Void
     ) {
-        self.settings = settings
+        state = Locked(State(settings: settings))
         self.loop = loop
         self.capacity = capacity
         self.write = write
@@ -31,7 +31,10 @@ package final class Log: Sendable {
     package var dropped: UInt64 { state.withLock { $0.dropped } }
 
     /// Whether lines of this level are written: ask before making a costly one.
-    package func takes(_ level: Configuration.Log.Level) -> Bool { level >= settings.level }
+    package func takes(_ level: Configuration.Log.Level) -> Bool { level >= state.withLock { $0.settings.level } }
+
+    /// Lines from now on are of this level and format.
+    package func change(to settings: Configuration.Log) { state.withLock { $0.settings = settings } }
 
     /// From any thread.
     package func add(_ line: @autoclosure () -> LogLine) {
@@ -47,17 +50,17 @@ package final class Log: Sendable {
         }
         guard isTaken else { return }
         loop.execute { [self] in
-            let dropped = state.withLock { state in
+            let (dropped, format) = state.withLock { state in
                 state.waiting -= 1
                 defer { state.dropped = 0 }
-                return state.dropped
+                return (state.dropped, state.settings.format)
             }
             if dropped > 0 {
                 write(
-                    LogLine(.warning, "\(dropped) lines of the log were dropped: its reader is too slow").text(settings.format)
+                    LogLine(.warning, "\(dropped) lines of the log were dropped: its reader is too slow").text(format)
                         + "\n")
             }
-            write(line.text(settings.format) + "\n")
+            write(line.text(format) + "\n")
         }
     }
 }

@@ -10,7 +10,7 @@ extension ServerFigures {
     ) {
         self.init(version: version, startedAt: startedAt)
         activeCalls = engine.gate.active
-        callLimit = engine.settings.limits.calls
+        callLimit = engine.gate.limits.calls
         self.isDraining = isDraining
         let calls = engine.callCounters
         started = [.inbound: calls.incoming, .outbound: calls.outgoing]

@@ -1,17 +1,16 @@
 // Starts a real program (sipp, baresip, tshark) for a test: in a folder of its own, without input, its output kept in a file, for a
 // bounded time, and ended by its own process.
 
-import Dispatch
 import Foundation
+import Reactor
 
 /// A program that runs beside the test. Whoever makes it calls `stop()` or waits for its end; it is ended with the object.
 final class PeerProgram {
     let name: String
     let folder: TemporaryFolder
     private let process = Process()
-    private let ended = DispatchSemaphore(value: 0)
+    private let ended = Locked(false)
     private let outputPath: String
-    private var hasEnded = false
 
     /// Whether the program is there; a test that needs it is skipped otherwise.
     static func isInstalled(_ name: String) -> Bool { path(of: name) != nil }
@@ -38,7 +37,7 @@ final class PeerProgram {
         environment["TERM"] = "dumb"
         environment["HOME"] = folder.url.path
         process.environment = environment
-        process.terminationHandler = { [ended] _ in ended.signal() }
+        process.terminationHandler = { [ended] _ in ended.withLock { $0 = true } }
         try process.run()
         try? output.close()
     }
@@ -47,25 +46,30 @@ final class PeerProgram {
 
     /// Waits for its end and returns its exit status; nil when it had to be ended because it still ran after `limit`.
     func wait(_ limit: Duration) -> Int32? {
-        if !hasEnded {
-            guard ended.wait(timeout: .now() + limit.seconds) == .success else {
-                stop()
-                return nil
-            }
-            hasEnded = true
+        guard hasEnded(within: limit) else {
+            stop()
+            return nil
         }
         return process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
     }
 
+    private func hasEnded(within limit: Duration) -> Bool {
+        let end = ContinuousClock.now + limit
+        while !ended.withLock({ $0 }) {
+            guard ContinuousClock.now < end else { return false }
+            usleep(5000)
+        }
+        return true
+    }
+
     /// Asks it to end (SIGTERM), and ends it when it does not within two seconds.
     func stop() {
-        guard !hasEnded else { return }
+        guard !hasEnded(within: .zero) else { return }
         process.terminate()
-        if ended.wait(timeout: .now() + 2) != .success {
+        if !hasEnded(within: .seconds(2)) {
             kill(process.processIdentifier, SIGKILL)
-            _ = ended.wait(timeout: .now() + 2)
+            _ = hasEnded(within: .seconds(2))
         }
-        hasEnded = true
     }
 
     /// Everything that it wrote so far.

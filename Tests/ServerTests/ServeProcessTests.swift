@@ -1,0 +1,105 @@
+// The end of `ringwright serve`: what signals do, what its calls notice, and its exit status.
+
+import Basics
+import CallEngine
+import FlowEngine
+import Foundation
+import Reactor
+import Server
+import Testing
+import Web
+
+@Suite(.serialized) struct ServeProcessTests {
+    static let holding =
+        "flow: holds\nsections:\n  start:\n    - answer\n    - wait: 2m\n    - hangup\nalways:\n  - log: this was all\n"
+
+    static func caller(_ wait: String) throws -> Flow {
+        let text = "flow: calls\ndirection: outbound\nsections:\n  start:\n    - answer\n    - wait: \(wait)\n    - hangup\n"
+        return try #require(FlowLoader.load(text: text, file: "calls").flow)
+    }
+
+    func party(trace: (@Sendable (TracedMessage) -> Void)? = nil) throws -> CallingParty {
+        try CallingParty(Configuration(), listen: [.init(.udp, SocketAddress(ip: .loopback4, port: 0))], trace: trace)
+    }
+
+    func health(_ page: String, _ client: HTTPClient) async -> HTTPReply? {
+        await withCheckedContinuation { continuation in
+            client.start(HTTPCall("GET", "\(page)healthz")) { continuation.resume(returning: try? $0.get()) }
+        }
+    }
+
+    @Test func theFirstSignalDrainsTheSecondEnds() async throws {
+        let server = try ServeProcess(flow: Self.holding)
+        let address = try #require(server.address, "\(server.stderr)")
+        let page = try #require(server.page)
+        let messages = Locked([String]())
+        let party = try party { message in messages.withLock { $0.append(String(decoding: message.bytes, as: UTF8.self)) } }
+        defer { party.close() }
+        let client = HTTPClient()
+        defer { client.stopAndWait() }
+        let order = CallingParty.Order(
+            request: CallRequest(target: "sip:1@\(address)", from: "anna"), flow: try Self.caller("2m"))
+        let isAnswered = Locked(false)
+        async let report = party.place(
+            order, onState: { _, state in if state == .answered { isAnswered.withLock { $0 = true } } })
+        try #require(ServeProcess.eventually { isAnswered.withLock { $0 } })
+        #expect(await health(page, client)?.status == 200)
+
+        server.signal(SIGTERM)
+        try #require(server.line(after: "no new calls; waiting for ")?.hasPrefix("1 to end") == true)
+        let reply = try #require(await health(page, client))
+        #expect(reply.status == 503)
+        #expect(String(decoding: reply.body, as: UTF8.self).contains("\"status\":\"draining\""))
+        messages.withLock { $0 = [] }
+        let second = try await party.place(order)
+        #expect(second.result.status == 503)
+        #expect(messages.withLock { $0.contains { $0.hasPrefix("SIP/2.0 503") && $0.contains("\r\nRetry-After: 30\r\n") } })
+
+        server.signal(SIGTERM)
+        let first = try await report
+        #expect(first.result.end.by == .callee && first.result.status == 200)
+        #expect(messages.withLock { $0.contains { $0.hasPrefix("BYE ") } })
+        #expect(server.status() == 1, "calls were cut: no success")
+        let log = server.stderr
+        #expect(log.contains("call ended") && log.contains("this was all") && log.contains("1 call was ended"))
+    }
+
+    @Test func drainingEndsWithTheLastCall() async throws {
+        let server = try ServeProcess(flow: Self.holding)
+        let address = try #require(server.address, "\(server.stderr)")
+        let party = try party()
+        defer { party.close() }
+        let order = CallingParty.Order(
+            request: CallRequest(target: "sip:1@\(address)", from: "anna"), flow: try Self.caller("1s"))
+        let report = try await party.place(
+            order, onState: { [pid = server.processIdentifier] _, state in if state == .answered { kill(pid, SIGTERM) } })
+        #expect(report.result.verdict == .passed)
+        #expect(server.status() == 0)
+        let last = try #require(server.stderr.split(separator: "\n").last { $0.contains("call ended") })
+        #expect(last.contains("flow=holds") && last.contains("by=caller") && last.contains("cause=normal"))
+    }
+
+    @Test func withoutCallsItEndsAtOnce() throws {
+        let server = try ServeProcess(flow: Self.holding)
+        _ = try #require(server.page, "\(server.stderr)")
+        server.signal(SIGINT)
+        #expect(server.status() == 0)
+    }
+
+    @Test func aTakenPortAndAReload() throws {
+        let first = try ServeProcess(flow: Self.holding)
+        let address = try #require(first.address, "\(first.stderr)")
+        _ = try #require(first.page)
+        let second = try ServeProcess(flow: Self.holding, sip: "udp:\(address)")
+        #expect(second.status() == 3)
+        #expect(second.stderr.contains("ringwright: SIP cannot listen on \(address): Address already in use; end the program"))
+
+        try first.write("log: { level: info }\nlimits: { calls: 3 }\n", "ringwright.yaml")
+        first.signal(SIGHUP)
+        #expect(first.line(after: "configuration reloaded changed=") == "limits")
+        try first.write(Self.holding.replacing("2m", with: "3m"), "flow.yaml")
+        #expect(first.line(after: "flows reloaded files=")?.hasSuffix("flow.yaml") == true)
+        first.signal(SIGTERM)
+        #expect(first.status() == 0)
+    }
+}
