@@ -82,3 +82,11 @@ let package = Package(
         ],
     cxxLanguageStandard: .cxx17
 )
+
+// What scripts/fuzz builds: an executable whose `main` is libFuzzer's, so no ordinary build may see it.
+if Context.environment["RINGWRIGHT_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz", dependencies: ["Basics", "SIP", "SDP", "RTP", "FlowEngine"].map { .byName(name: $0) }, path: "Fuzz",
+            exclude: ["Dictionaries", "attack.py", "kills.py"], swiftSettings: settings))
+}

@@ -140,6 +140,10 @@ private final class RemoteSender: MessageSender {
     }
 
     func localAddress(to hop: Hop) -> SocketAddress { addressing.address(to: hop, on: loop) }
+
+    func flush() {
+        for sender in senders { sender.flush() }
+    }
 }
 
 extension ClosedRange<UInt16> {

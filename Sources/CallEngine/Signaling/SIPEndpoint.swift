@@ -29,6 +29,8 @@ package protocol MessageSender: AnyObject {
     func send(_ octets: [UInt8], to hop: Hop)
     /// The address that the peer should know of this end.
     func localAddress(to hop: Hop) -> SocketAddress
+    /// Sends what waits for the end of the turn, now: before the sockets are closed.
+    func flush()
 }
 
 extension SignalingFront: MessageSender {}
@@ -203,8 +205,9 @@ package final class SIPEndpoint {
         }
     }
 
-    /// Ends the timers; transactions are dropped.
+    /// Ends the timers; transactions are dropped. What was said goes out.
     package func stop() {
+        sender.flush()
         timer?.cancel()
         timer = nil
         clients.removeAll()

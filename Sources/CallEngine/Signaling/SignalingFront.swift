@@ -149,6 +149,11 @@ package final class SignalingFront {
 
     package func localAddress(to hop: Hop) -> SocketAddress { addressing.address(to: hop, on: loop) }
 
+    /// Sends the datagrams that wait for the end of the turn, now.
+    package func flush() {
+        for socket in sockets { socket.flush() }
+    }
+
     /// What other loops need to send datagrams by themselves.
     package var datagramHandles: [DatagramHandle] { sockets.map(\.handle) }
 }

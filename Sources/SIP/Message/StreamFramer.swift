@@ -71,14 +71,26 @@ package struct StreamFramer: Sendable {
         return .broken(ParseError(fault, at: head.count), head: head)
     }
 
-    /// Line ends and blanks between messages.
+    /// Line ends and blanks between messages. What is skipped does not depend on how the stream was cut.
     private mutating func keepAlive() -> Event? {
-        while start < pending.count, pending[start] == Octet.space || pending[start] == Octet.tab { start += 1 }
-        guard start + 1 < pending.count, pending[start] == Octet.cr, pending[start + 1] == Octet.lf else {
-            if start < pending.count, pending[start] == Octet.lf { start += 1 }
-            searched = max(searched, start)
-            return nil
+        while start < pending.count {
+            switch pending[start] {
+            case Octet.space, Octet.tab, Octet.lf: start += 1
+            case Octet.cr:
+                guard start + 1 < pending.count else { return nil }
+                if pending[start + 1] == Octet.lf { return lineEnd() }
+                start += 1
+            default:
+                searched = max(searched, start)
+                return nil
+            }
         }
+        searched = max(searched, start)
+        return nil
+    }
+
+    /// CRLF is next: alone, or twice.
+    private mutating func lineEnd() -> Event? {
         if start + 3 < pending.count, pending[start + 2] == Octet.cr, pending[start + 3] == Octet.lf {
             start += 4
             searched = start

@@ -1,0 +1,149 @@
+// Session descriptions, offer/answer and what arrives on media ports.
+
+import Basics
+import RTP
+import SDP
+
+func attackDescription(_ bytes: [UInt8]) {
+    guard let session = try? SessionDescription(parsing: bytes) else { return }
+    for medium in session.media {
+        use((session.address(of: medium), session.direction(of: medium), session.connection(of: medium)))
+        use((medium.bandwidth("RS"), medium.values(of: "crypto"), medium.rtpMap(of: 96), medium.parameters(of: "96")))
+    }
+    use((session.origin?.version, session.origin?.address))
+    let written = session.bytes
+    guard written.count <= 65_536 else { return }
+    guard let again = try? SessionDescription(parsing: written) else { preconditionFailure("what parses parses again") }
+    precondition(again == session, "what parses parses to the same")
+}
+
+/// One octet of choices, then an offer, and behind a line of `--` a second offer or an answer.
+func attackOfferAnswer(_ bytes: [UInt8]) {
+    guard let choices = bytes.first else { return }
+    let parts = bytes.dropFirst().split(separator: [45, 45, 10], maxSplits: 1, omittingEmptySubsequences: false)
+    let descriptions = parts.compactMap { try? SessionDescription(parsing: $0) }
+    guard let first = descriptions.first else { return }
+    let capabilities = AudioCapabilities(
+        codecs: choices & 1 == 0 ? [.pcma, .pcmu] : [.opus, .g722, .pcmu], preference: choices & 2 == 0 ? .theirs : .ours,
+        telephoneEvents: choices & 4 == 0, packetTime: 20, offersRTCPMux: choices & 8 != 0)
+    var session = OfferAnswer(
+        capabilities: capabilities, local: SocketAddress(ip: .v4(0xC000_0201), port: 4000), sessionID: 7)
+    if choices & 16 != 0 { session.localRTCPPort = 4444 }
+    if choices & 32 != 0 {
+        checkWritten(session.makeOffer())
+        for answer in descriptions {
+            guard (try? session.receive(answer: answer)) != nil else { continue }
+            check(session)
+        }
+        if session.isOffering { session.offerFailed() }
+    }
+    for offer in [first] + descriptions.dropFirst() { answer(offer, &session) }
+    session.wantedDirection = choices & 64 != 0 ? .sendonly : .sendrecv
+    if !session.isOffering {
+        let offer = session.makeOffer()
+        checkWritten(offer)
+        session.offerFailed()
+    }
+    answer(first, &session)
+}
+
+private func answer(_ offer: SessionDescription, _ session: inout OfferAnswer) {
+    let refusal = session.refusal(of: offer)
+    let before = session.agreement
+    do {
+        let answer = try session.answer(to: offer)
+        precondition(refusal == nil, "what would be refused is refused")
+        precondition(answer.media.count == offer.media.count, "as many media as in the offer (RFC 3264 section 6)")
+        for (ours, theirs) in zip(answer.media, offer.media) {
+            precondition(ours.kind.lowercased() == theirs.kind.lowercased(), "in its order")
+            precondition(theirs.port != 0 || ours.port == 0, "what was refused stays refused")
+        }
+        checkWritten(answer)
+        check(session)
+    } catch {
+        precondition(refusal == error && session.agreement == before, "a refused offer changes nothing")
+    }
+}
+
+private func checkWritten(_ description: SessionDescription) {
+    guard let again = try? SessionDescription(parsing: description.bytes) else { preconditionFailure("what we write parses") }
+    precondition(again == description, "to the same")
+}
+
+private func check(_ session: OfferAnswer) {
+    guard let agreement = session.agreement else { preconditionFailure("an exchange agrees") }
+    precondition(agreement.sendPayload < 128 && 10...60 ~= agreement.packetTime, "numbers are in their ranges")
+    precondition(!agreement.receiveFormats.isEmpty && agreement.receiveFormats[0].codec.name == agreement.codec.name)
+    precondition(!(agreement.direction.sends && agreement.remote.ip.isUnspecified), "nothing is sent to nowhere")
+    precondition(agreement.receiveEvents.allSatisfy { $0.payload < 128 && $0.clockRate > 0 })
+    precondition(agreement.receiveFormats.allSatisfy { $0.payload < 128 && $0.codec.clockRate > 0 })
+}
+
+/// Packets, each led by its length in one octet, all through one receiver.
+func attackPacket(_ bytes: UnsafeRawBufferPointer) {
+    var statistics = ReceiveStatistics(clockRate: 8000)
+    var events = TelephoneEventReceiver(clockRate: 8000)
+    var latch = SourceLatch(
+        signaled: SocketAddress(ip: .loopback4, port: 4000), payloads: [0, 8, 101], at: .zero)
+    var now = Instant.zero
+    var open = 0
+    var at = 0
+    while at < bytes.count {
+        let count = Int(bytes[at])
+        let end = min(bytes.count, at + 1 + count)
+        let packet = UnsafeRawBufferPointer(rebasing: bytes[at + 1..<end])
+        at = end
+        now = now + .milliseconds(Int64(count))
+        if let event = events.expire(at: now) { follow(event, &open) }
+        let kind = PacketKind(packet)
+        readReports(packet, &statistics, at: now)
+        guard let rtp = RTPPacket(packet) else { continue }
+        precondition(kind == .rtp || kind == .rtcp, "an RTP packet is told by its first octets")
+        precondition(rtp.payload.count <= packet.count - 12)
+        for index in 0..<rtp.contributorCount { use(rtp.contributor(index)) }
+        use(rtp.payload.reduce(0) { $0 &+ Int($1) })
+        use(rtp.headerExtension?.bytes.reduce(0) { $0 &+ Int($1) })
+        let source = SocketAddress(ip: .loopback4, port: 4000 + UInt16(rtp.payloadType & 3))
+        _ = latch.receive(from: source, ssrc: rtp.ssrc, payloadType: rtp.payloadType, at: now)
+        _ = statistics.receive(
+            ssrc: rtp.ssrc, sequence: rtp.sequence, timestamp: rtp.timestamp, at: now, measuresJitter: rtp.payloadType != 101)
+        for event in events.receive(rtp.payload, sequence: rtp.sequence, timestamp: rtp.timestamp, at: now) {
+            follow(event, &open)
+        }
+        precondition(events.deadline == nil || open == 1, "a deadline is one of an open press")
+    }
+    if let event = events.reset() { follow(event, &open) }
+    precondition(open == 0, "every press ends")
+    precondition(statistics.lostCount <= statistics.expectedCount)
+    use((statistics.jitter, statistics.maximumJitter, statistics.makeReport(at: now)))
+    use(Quality.score(lost: statistics.lostCount, expected: statistics.expectedCount))
+}
+
+private func follow(_ event: TelephoneEvent, _ open: inout Int) {
+    precondition(event.code <= 16, "only events that are keys")
+    open += event.phase == .began ? 1 : -1
+    // One that was overtaken is told whole while a later one is open.
+    precondition(0...2 ~= open, "a press begins, then ends")
+}
+
+private func readReports(_ bytes: UnsafeRawBufferPointer, _ statistics: inout ReceiveStatistics, at now: Instant) {
+    guard var reader = RTCPReader(bytes) else { return }
+    var count = 0
+    while let packet = reader.next() {
+        count += 1
+        if let info = packet.senderInfo, let ssrc = packet.ssrc {
+            statistics.receive(senderReport: info.time.middle, from: ssrc, at: now)
+        }
+        if packet.ssrc != nil {
+            for index in 0..<packet.count {
+                let report = packet.report(index)
+                use(report.roundTrip(at: NTPTime(unixNanoseconds: now.nanoseconds)))
+                precondition(packet.report(about: report.ssrc) != nil, "a report is found by its source")
+            }
+        }
+        use(packet.saysGoodbye(to: 1))
+        use(packet.canonicalName(of: 1)?.count)
+        use(statistics.makeReport(at: now))
+    }
+    precondition(count > 0 && count <= bytes.count / 4, "a chain has an end")
+}

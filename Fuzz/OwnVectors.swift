@@ -1,0 +1,1 @@
+../Tests/SIPTests/OwnVectors.swift

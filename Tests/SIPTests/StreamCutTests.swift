@@ -1,0 +1,31 @@
+// How a stream is cut must not matter: what the fuzzer found (scripts/fuzz sip-stream).
+
+import SIP
+import Testing
+
+@Suite struct StreamCutTests {
+    private func messages(_ stream: [UInt8], by size: Int) -> (found: [[UInt8]], isBroken: Bool) {
+        var framer = StreamFramer()
+        var found: [[UInt8]] = []
+        for start in stride(from: 0, to: stream.count, by: size) {
+            framer.append(stream[start..<min(stream.count, start + size)])
+            while let event = framer.next() {
+                switch event {
+                case .message(let octets): found.append(octets)
+                case .broken: return (found, true)
+                case .ping, .pong: break
+                }
+            }
+        }
+        return (found, false)
+    }
+
+    @Test(arguments: ["\n\n\n", "\n\r\n\r\n", "\r\r\n\r\n", " \n\n \n", "\r\n\n\n\r\n"])
+    func lineEndsBetweenMessagesAreSkipped(ends: String) {
+        let stream = Array(ends.utf8) + Vectors.invite + Array(ends.utf8) + Vectors.invite
+        for size in [1, 2, 3, 7, stream.count] {
+            let result = messages(stream, by: size)
+            #expect(result.found == [Vectors.invite, Vectors.invite] && !result.isBroken, "\(size) octets at a time")
+        }
+    }
+}
