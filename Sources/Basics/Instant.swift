@@ -18,6 +18,12 @@ package struct Instant: Hashable, Comparable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
+    // The standard library's versions of these go through the protocol's table when another module calls them.
+    @inlinable package static func == (left: Instant, right: Instant) -> Bool { left.nanoseconds == right.nanoseconds }
+    @inlinable package static func > (left: Instant, right: Instant) -> Bool { left.nanoseconds > right.nanoseconds }
+    @inlinable package static func <= (left: Instant, right: Instant) -> Bool { left.nanoseconds <= right.nanoseconds }
+    @inlinable package static func >= (left: Instant, right: Instant) -> Bool { left.nanoseconds >= right.nanoseconds }
+
     /// The later instant; it stays at `never` instead of overflowing.
     @inlinable package static func + (instant: Instant, duration: Duration) -> Instant {
         let (sum, overflow) = instant.nanoseconds.addingReportingOverflow(duration.nanoseconds)

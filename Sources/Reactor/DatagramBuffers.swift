@@ -4,6 +4,9 @@ import CLinux
 /// The buffers of a loop's sockets: one of each kind serves all sockets, because one is in use at a time (a second is made when a
 /// callback reads another socket, and kept).
 final class LoopBuffers {
+    /// One is in use at a time, but for callbacks that read another socket.
+    private let first = ReceiveBatch()
+    @exclusivity(unchecked) private var firstIsTaken = false
     private var receiving: [ReceiveBatch] = []
     private var sending: [SendQueue] = []
     /// For `sendmmsg`.
@@ -12,8 +15,33 @@ final class LoopBuffers {
 
     static let streamBufferSize = 65_536
 
-    func takeReceiveBatch() -> ReceiveBatch { receiving.popLast() ?? ReceiveBatch() }
-    func giveBack(_ batch: ReceiveBatch) { receiving.append(batch) }
+    @exclusivity(unchecked) private var leadMeasured = Instant.never
+    @exclusivity(unchecked) private var lead: Int64 = 0
+
+    /// How far the wall clock, by which the kernel stamps datagrams, is ahead of the loop's: measured once a turn.
+    @inline(__always)
+    func wallClockLead(at now: Instant) -> Int64 {
+        if leadMeasured.nanoseconds != now.nanoseconds {
+            leadMeasured = now
+            let (wall, monotonic) = SystemCall.bothClocks()
+            lead = wall - monotonic
+        }
+        return lead
+    }
+
+    @inline(__always)
+    func takeReceiveBatch() -> ReceiveBatch {
+        guard firstIsTaken else {
+            firstIsTaken = true
+            return first
+        }
+        return receiving.popLast() ?? ReceiveBatch()
+    }
+
+    @inline(__always)
+    func giveBack(_ batch: ReceiveBatch) {
+        if batch === first { firstIsTaken = false } else { receiving.append(batch) }
+    }
 
     func takeSendQueue() -> SendQueue { sending.popLast() ?? SendQueue() }
     func giveBack(_ queue: SendQueue) {
@@ -79,21 +107,33 @@ final class ReceiveBatch {
         SystemCall.attempt { rw_recvmmsg(descriptor, headers, UInt32(Self.count), Int32(MSG_DONTWAIT)) }
     }
 
+    /// Reads one datagram: 0 when there is none.
+    @inline(__always)
+    func readOne(_ descriptor: Int32) -> SystemCall.Outcome {
+        switch SystemCall.attempt({ recvmsg(descriptor, &headers.pointee.msg_hdr, Int32(MSG_DONTWAIT)) }) {
+        case .done(let length):
+            headers.pointee.msg_len = UInt32(truncatingIfNeeded: length)
+            return .done(1)
+        case let other: return other
+        }
+    }
+
     /// One of the datagrams read; its slot is made ready for the next read.
     @inline(__always)
     func datagram(_ index: Int) -> (UnsafeRawBufferPointer, SocketAddress) {
         headers[index].msg_hdr.msg_namelen = socklen_t(MemoryLayout<sockaddr_in6>.size)
+        headers[index].msg_hdr.msg_controllen = Self.controlStride
         return (
             UnsafeRawBufferPointer(start: bytes + index * Self.stride, count: Int(headers[index].msg_len)),
             KernelAddress.read(names + index)
         )
     }
 
-    /// When one of the datagrams read reached the host, in nanoseconds of the wall clock; nil when the kernel does not tell. Once.
+    /// When one of the datagrams read reached the host, in nanoseconds of the wall clock; nil when the kernel does not tell. Before
+    /// `datagram`.
     @inline(__always)
     func stamp(_ index: Int) -> Int64? {
         let length = headers[index].msg_hdr.msg_controllen
-        headers[index].msg_hdr.msg_controllen = Self.controlStride
         // struct cmsghdr { size_t len; int level; int type; } and a struct timespec.
         let control = controls + index * Self.controlStride
         guard length >= 32, control.load(fromByteOffset: 8, as: Int32.self) == SOL_SOCKET,

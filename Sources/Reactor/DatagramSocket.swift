@@ -62,7 +62,7 @@ package class DatagramSocket {
     /// The address it is bound to, with the port that the system chose.
     package let localAddress: SocketAddress
     /// Called for each datagram, inside the read of a batch of up to 64. The bytes are lent for the call.
-    package var onReceive: ((UnsafeRawBufferPointer, SocketAddress) -> Void)?
+    @exclusivity(unchecked) package var onReceive: ((UnsafeRawBufferPointer, SocketAddress) -> Void)?
     /// Called after the last datagram of a batch.
     package var onBatchEnd: (() -> Void)?
     /// Called when a datagram could not be sent or its peer is not there; nothing ends by that. The address is the peer's when it is
@@ -71,15 +71,15 @@ package class DatagramSocket {
         get { sender.onError }
         set { sender.onError = newValue }
     }
-    package internal(set) var isClosed = false
+    @exclusivity(unchecked) package internal(set) var isClosed = false
     /// During `onReceive`: when the datagram came, on the loop's clock. Without `stampsArrival` it is when it was read.
-    package internal(set) var arrival = Instant.zero
+    @exclusivity(unchecked) package internal(set) var arrival = Instant.zero
     /// When it is read. Changes at once.
     package var reading: DatagramOptions.Reading {
         didSet { if reading != oldValue, !isClosed { readingChanged() } }
     }
     let sender: DatagramSender
-    var receiving = DatagramCounters()
+    @exclusivity(unchecked) var receiving = DatagramCounters()
 
     init(loop: EventLoop, localAddress: SocketAddress, reading: DatagramOptions.Reading, sender: DatagramSender) {
         self.loop = loop
@@ -109,6 +109,10 @@ package class DatagramSocket {
         sender.sendNow(bytes, to: peer)
     }
 
+    /// `sendNow` to a connected socket's peer.
+    @discardableResult
+    package final func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool { sender.sendNow(bytes) }
+
     /// Sends what is queued, now.
     package final func flush() { sender.flush() }
 
@@ -116,8 +120,19 @@ package class DatagramSocket {
     @discardableResult
     package func drain(limit: Int = 1024) -> Int { fatalError("a kind of socket reads") }
 
+    /// Reads a socket that is looked at regularly and gets about one datagram between two looks: one as long as that is all there is,
+    /// else as `drain`. What a short look leaves behind is read by the next one, so nothing ever piles up.
+    package func look() { drain() }
+
     /// Fixes the peer: datagrams of others are not received, sending needs no look-up of the route, and the network's reports arrive.
+    /// An unspecified local address becomes the one that the peer is reached from: `connectedAddress`.
     package func connect(to peer: SocketAddress) throws(SystemError) { fatalError("a kind of socket connects") }
+
+    /// Lets everybody send to it again. Without `connect`: nothing.
+    package func disconnect() { fatalError("a kind of socket connects") }
+
+    /// Where a connected socket takes datagrams; nil when it is not connected.
+    package var connectedAddress: SocketAddress? { fatalError("a kind of socket connects") }
 
     /// The door for other loops' threads.
     package var handle: DatagramHandle { fatalError("a kind of socket has its handle") }
@@ -145,7 +160,7 @@ package class DatagramHandle: @unchecked Sendable {
 /// Sends datagrams through a socket, from a loop that need not be the socket's.
 package class DatagramSender {
     package let loop: EventLoop
-    package internal(set) var counters = DatagramCounters()
+    @exclusivity(unchecked) package internal(set) var counters = DatagramCounters()
     package var onError: ((SystemError, SocketAddress?) -> Void)?
 
     init(loop: EventLoop) {
@@ -158,6 +173,9 @@ package class DatagramSender {
     /// As `DatagramSocket.sendNow`.
     @discardableResult
     package func sendNow(_ bytes: UnsafeRawBufferPointer, to peer: SocketAddress) -> Bool { fatalError("a kind of sender sends") }
+
+    /// As `DatagramSocket.sendNow`, to a connected socket's peer: by the socket's own sender only.
+    func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool { fatalError("a kind of sender sends") }
 
     /// Sends what is queued, now.
     package func flush() { fatalError("a kind of sender sends") }

@@ -9,6 +9,11 @@ struct KernelAddress {
     /// Room for an answer of the kernel.
     init() {}
 
+    /// The rest of an address that names nobody.
+    static let noData: (CChar, CChar, CChar, CChar, CChar, CChar, CChar, CChar, CChar, CChar, CChar, CChar, CChar, CChar) = (
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
+    )
+
     /// `forV6`: the socket is an IPv6 one, which reaches IPv4 through mapped addresses (RFC 4291 section 2.5.5.2).
     @inline(__always)
     init(_ address: SocketAddress, forV6: Bool) {

@@ -9,6 +9,13 @@ final class KernelDatagramSocket: DatagramSocket {
     private let options: DatagramOptions
     private let isV6: Bool
     private var isWatched = false
+    /// The port was chosen by the system, which takes it back when the socket is disconnected.
+    private let hasChosenPort: Bool
+    private var peer: SocketAddress?
+    /// Looks that read everything, before one datagram is believed to be all there is.
+    @exclusivity(unchecked) private var fullLooks = busyLooks
+    private static let busyLooks = 16
+    @exclusivity(unchecked) private var lastLook = Instant.zero
 
     static func bind(
         on loop: EpollLoop, to address: SocketAddress, options: DatagramOptions
@@ -20,7 +27,8 @@ final class KernelDatagramSocket: DatagramSocket {
             return try KernelSocket.localAddress(descriptor)
         }
         let socket = KernelDatagramSocket(
-            loop: loop, descriptor: descriptor, isV6: address.ip.isV6, localAddress: local, options: options)
+            loop: loop, descriptor: descriptor, isV6: address.ip.isV6, localAddress: local, hasChosenPort: address.port == 0,
+            options: options)
         do throws(SystemError) {
             try socket.register()
         } catch {
@@ -53,14 +61,16 @@ final class KernelDatagramSocket: DatagramSocket {
     }
 
     private init(
-        loop: EpollLoop, descriptor: Int32, isV6: Bool, localAddress: SocketAddress, options: DatagramOptions
+        loop: EpollLoop, descriptor: Int32, isV6: Bool, localAddress: SocketAddress, hasChosenPort: Bool, options: DatagramOptions
     ) {
         epoll = loop
+        self.hasChosenPort = hasChosenPort
         shared = SharedDescriptor(descriptor)
         watcher = DatagramWatcher(descriptor: descriptor)
         self.options = options
         self.isV6 = isV6
         let sender = KernelDatagramSender(loop: loop, shared: shared, isV6: isV6, limit: options.sendQueueLimit)
+        sender.owned = descriptor
         super.init(loop: loop, localAddress: localAddress, reading: options.reading, sender: sender)
     }
 
@@ -106,27 +116,48 @@ final class KernelDatagramSocket: DatagramSocket {
         return total
     }
 
-    private func readBatch() -> Int {
-        let batch = epoll.buffers.takeReceiveBatch()
-        defer { epoll.buffers.giveBack(batch) }
-        receiving.receiveCalls += 1
-        switch batch.read(watcher.descriptor) {
+    /// One datagram costs less by recvmsg(2) than by a recvmmsg(2) that looks for a second one. More than one may be there when one of
+    /// the last looks found none or several, and when the one that was read has been there at the last look already.
+    override func look() {
+        let lastLook = lastLook
+        let now = epoll.now
+        self.lastLook = now
+        guard fullLooks == 0, options.stampsArrival else {
+            let count = drain()
+            fullLooks = count == 1 ? fullLooks - 1 : Self.busyLooks
+            return
+        }
+        let count = readBatch(isSingle: true)
+        guard !isClosed, count == 1 else {
+            fullLooks = Self.busyLooks
+            return
+        }
+        if arrival.nanoseconds <= lastLook.nanoseconds, drain() > 0 { fullLooks = Self.busyLooks }
+    }
+
+    /// Reads up to 64 datagrams, or one.
+    private func readBatch(isSingle: Bool = false) -> Int {
+        let buffers = epoll.buffers
+        let batch = buffers.takeReceiveBatch()
+        defer { buffers.giveBack(batch) }
+        receiving.receiveCalls &+= 1
+        switch isSingle ? batch.readOne(watcher.descriptor) : batch.read(watcher.descriptor) {
         case .done(let count):
-            let now = loop.now
+            guard count > 0 else { return 0 }
+            let now = epoll.now
             arrival = now
-            // The kernel stamps by the wall clock: what was read lies as far back as it lies before the wall clock's now.
-            let (wall, monotonic) = options.stampsArrival ? SystemCall.bothClocks() : (0, 0)
+            let ahead = options.stampsArrival ? buffers.wallClockLead(at: now) : 0
             for index in 0..<count {
-                let (bytes, peer) = batch.datagram(index)
                 if options.stampsArrival, let stamp = batch.stamp(index) {
-                    arrival = min(now, Instant(nanoseconds: monotonic - max(0, wall - stamp)))
+                    arrival = Instant(nanoseconds: min(now.nanoseconds, stamp &- ahead))
                 }
-                receiving.received += 1
-                receiving.receivedBytes += UInt64(bytes.count)
+                let (bytes, peer) = batch.datagram(index)
+                receiving.received &+= 1
+                receiving.receivedBytes &+= UInt64(bytes.count)
                 // The socket may be closed by what it hears; the slots are made ready all the same.
                 if !isClosed { onReceive?(bytes, peer) }
             }
-            if count > 0, !isClosed { onBatchEnd?() }
+            if !isClosed { onBatchEnd?() }
             return count
         case .notNow: return 0
         case .failed(let number):
@@ -159,7 +190,27 @@ final class KernelDatagramSocket: DatagramSocket {
         try SystemCall.check("connect \(peer)") {
             address.withPointer { CLinux.connect(watcher.descriptor, $0, $1.pointee) }
         }
+        self.peer = peer
         (sender as? KernelDatagramSender)?.peer = peer
+    }
+
+    override func disconnect() {
+        loop.preconditionOnLoop()
+        guard peer != nil, !isClosed else { return }
+        peer = nil
+        (sender as? KernelDatagramSender)?.peer = nil
+        var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: KernelAddress.noData)
+        let outcome = SystemCall.attempt {
+            CLinux.connect(watcher.descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+        }
+        if case .failed(let number) = outcome { preconditionFailure("a datagram socket lets its peer go (errno \(number))") }
+        // Fails only when another program took the port in between.
+        if hasChosenPort { try? KernelSocket.bind(watcher.descriptor, to: localAddress) }
+    }
+
+    override var connectedAddress: SocketAddress? {
+        guard peer != nil, !isClosed else { return nil }
+        return try? KernelSocket.localAddress(watcher.descriptor)
     }
 
     override var handle: DatagramHandle {
@@ -173,6 +224,7 @@ final class KernelDatagramSocket: DatagramSocket {
         isClosed = true
         loop.openSockets -= 1
         unregister()
+        (sender as? KernelDatagramSender)?.owned = -1
         shared.close()
         onReceive = nil
         onBatchEnd = nil
@@ -186,158 +238,4 @@ private final class DatagramWatcher: Watcher {
 
     override func ready(_ events: UInt32) { socket?.ready(events) }
     override func loopEnds() { socket?.close() }
-}
-
-private final class KernelDatagramHandle: DatagramHandle, @unchecked Sendable {
-    // `@unchecked Sendable`: constants, and a descriptor that is guarded against use after its end.
-    private let shared: SharedDescriptor
-    private let isV6: Bool
-    private let limit: Int
-
-    init(localAddress: SocketAddress, shared: SharedDescriptor, isV6: Bool, limit: Int) {
-        self.shared = shared
-        self.isV6 = isV6
-        self.limit = limit
-        super.init(localAddress: localAddress)
-    }
-
-    override func sender(on loop: EventLoop) -> DatagramSender {
-        guard let epoll = loop as? EpollLoop else { preconditionFailure("the kernel's sockets belong to an EpollLoop") }
-        loop.preconditionOnLoop()
-        return KernelDatagramSender(loop: epoll, shared: shared, isV6: isV6, limit: limit)
-    }
-}
-
-/// Sends in batches, from any loop.
-private final class KernelDatagramSender: DatagramSender, TurnEnd {
-    private let epoll: EpollLoop
-    private let shared: SharedDescriptor
-    private let isV6: Bool
-    private let limit: Int
-    private var queue: SendQueue?
-    private var isBlocked = false
-    /// A connected socket's peer.
-    var peer: SocketAddress?
-
-    /// How long a socket that takes no more is left alone: its queue empties at the speed of the interface.
-    private static let pause = Duration.milliseconds(1)
-
-    init(loop: EpollLoop, shared: SharedDescriptor, isV6: Bool, limit: Int) {
-        epoll = loop
-        self.shared = shared
-        self.isV6 = isV6
-        self.limit = limit
-        super.init(loop: loop)
-    }
-
-    override func send(_ bytes: UnsafeRawBufferPointer, to peer: SocketAddress) {
-        let queue = self.queue ?? begin()
-        guard queue.count < limit else {
-            counters.droppedFull += 1
-            return
-        }
-        let isToPeer = self.peer == peer
-        queue.append(bytes, to: isToPeer ? KernelAddress() : KernelAddress(peer, forV6: isV6), isToPeer: isToPeer)
-        if queue.count >= SendHeaders.count, !isBlocked { flush() }
-    }
-
-    private func begin() -> SendQueue {
-        let fresh = epoll.buffers.takeSendQueue()
-        queue = fresh
-        epoll.atTurnEnd(self)
-        return fresh
-    }
-
-    func turnEnds() { if !isBlocked { flush() } }
-
-    override func flush() {
-        guard let queue else { return }
-        let isOpen = shared.use { flush(queue, $0) } != nil
-        if !isOpen { queue.head = queue.entries.count }
-        if queue.count == 0 {
-            self.queue = nil
-            epoll.buffers.giveBack(queue)
-        } else if !isBlocked {
-            queue.compact()
-            isBlocked = true
-            epoll.schedule(after: Self.pause) {
-                self.isBlocked = false
-                self.flush()
-            }
-        }
-    }
-
-    private func flush(_ queue: SendQueue, _ descriptor: Int32) {
-        var repeated = false
-        while queue.count > 0 {
-            counters.sendCalls += 1
-            switch queue.sendSome(descriptor, epoll.buffers.headers) {
-            case .done(let count):
-                for index in queue.head..<queue.head + count { counters.sentBytes += UInt64(queue.entries[index].length) }
-                counters.sent += UInt64(count)
-                queue.head += count
-                repeated = false
-            case .notNow:
-                counters.blocked += 1
-                return
-            case .failed(let number):
-                // The error may be the network's report about an earlier datagram: this one gets a second chance.
-                let mustDrop = failed(number, queue.entries[queue.head].address.address, isRepeat: repeated)
-                repeated = !mustDrop
-                if mustDrop { queue.head += 1 }
-            }
-        }
-    }
-
-    override func sendNow(_ bytes: UnsafeRawBufferPointer, to peer: SocketAddress) -> Bool {
-        shared.use { descriptor in
-            var address = KernelAddress(peer, forV6: isV6)
-            let isToPeer = self.peer == peer
-            var repeated = false
-            while true {
-                counters.sendCalls += 1
-                let outcome = SystemCall.attempt {
-                    address.withPointer {
-                        sendto(
-                            descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL),
-                            isToPeer ? nil : $0, isToPeer ? 0 : $1.pointee)
-                    }
-                }
-                switch outcome {
-                case .done(let count):
-                    counters.sent += 1
-                    counters.sentBytes += UInt64(count)
-                    return true
-                case .notNow:
-                    counters.blocked += 1
-                    counters.droppedFull += 1
-                    return false
-                case .failed(let number):
-                    if failed(number, peer, isRepeat: repeated) { return false }
-                    repeated = true
-                }
-            }
-        } ?? false
-    }
-
-    /// Counts a failure and tells whether the datagram is lost by it.
-    private func failed(_ number: Int32, _ peer: SocketAddress, isRepeat: Bool) -> Bool {
-        switch number {
-        case ENOBUFS, ENOMEM:
-            counters.droppedNoBuffers += 1
-            return true
-        case ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EHOSTDOWN, ENETDOWN, ENOPROTOOPT, EPROTO:
-            if !isRepeat {
-                counters.unreachable += 1
-                // Without a fixed peer it is not known whom it is about; the error queue tells, when it was asked for.
-                if let connected = self.peer { onError?(SystemError(number, "send \(connected)"), connected) }
-                return false
-            }
-            fallthrough
-        default:
-            counters.droppedRefused += 1
-            onError?(SystemError(number, "send \(peer)"), peer)
-            return true
-        }
-    }
 }

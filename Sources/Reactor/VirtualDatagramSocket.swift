@@ -80,6 +80,17 @@ final class VirtualDatagramSocket: DatagramSocket {
 
     override func connect(to peer: SocketAddress) throws(SystemError) { self.peer = peer }
 
+    override func disconnect() { peer = nil }
+
+    override var connectedAddress: SocketAddress? {
+        guard let peer, !isClosed else { return nil }
+        guard localAddress.ip.isUnspecified else { return localAddress }
+        return SocketAddress(ip: network.localAddress(toReach: peer.ip), port: localAddress.port)
+    }
+
+    /// Sends to the connected peer.
+    fileprivate var fixedPeer: SocketAddress? { peer }
+
     override var handle: DatagramHandle { VirtualDatagramHandle(self) }
 
     override func close() {
@@ -136,6 +147,11 @@ private final class VirtualDatagramSender: DatagramSender, TurnEnd {
         guard let socket, !socket.isClosed else { return false }
         counters.sendCalls += 1
         return count(Array(bytes), peer, socket)
+    }
+
+    override func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let peer = socket?.fixedPeer else { return false }
+        return sendNow(bytes, to: peer)
     }
 
     @discardableResult

@@ -37,6 +37,7 @@ extension MediaSession {
 
     /// The stream changed: the end of an open key will not come.
     func endOpenKey() {
+        keyDeadline = .never
         guard eventReceiver != nil, let event = eventReceiver!.reset() else { return }
         report(event)
     }

@@ -103,6 +103,7 @@ extension MediaSession {
         } else {
             latch?.exchange(signaled: agreement.remote, payloads: receivable, at: loop.now)
         }
+        unsettle()
     }
 
     private func adoptEvents(_ agreement: AudioAgreement) {
@@ -111,6 +112,7 @@ extension MediaSession {
         if clock != eventReceiver?.clockRate {
             endOpenKey()
             eventReceiver = clock.map { TelephoneEventReceiver(clockRate: $0) }
+            keyDeadline = .never
         }
         // Keys may come as sound only where there is no better way.
         wantsInband = agreement.receiveEvents.isEmpty

@@ -67,6 +67,7 @@ extension MediaSession {
     private func receivedEvent(_ packet: RTPPacket, at now: Instant) {
         guard eventReceiver != nil else { return }
         let events = eventReceiver!.receive(packet.payload, sequence: packet.sequence, timestamp: packet.timestamp, at: now)
+        keyDeadline = eventReceiver!.deadline ?? .never
         for event in events { report(event) }
     }
 
@@ -79,5 +80,10 @@ extension MediaSession {
 
 extension SourceLatch.Verdict {
     @inline(__always)
-    fileprivate var isUsable: Bool { self == .accepted || self == .latched }
+    fileprivate var isUsable: Bool {
+        switch self {
+        case .accepted, .latched: true
+        case .candidate, .dropped: false
+        }
+    }
 }

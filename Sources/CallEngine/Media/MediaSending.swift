@@ -11,9 +11,13 @@ extension MediaSession {
     func tick() {
         guard let ports else { return }
         // A bridged leg is woken by its packets.
-        if bridge == nil { ports.rtp.drain() }
+        if bridge == nil { ports.rtp.look() }
         let now = loop.now
-        if let deadline = eventReceiver?.deadline, deadline <= now, let event = eventReceiver?.expire(at: now) { report(event) }
+        if now >= settlesAt { settle() }
+        if now >= keyDeadline {
+            keyDeadline = .never
+            if let event = eventReceiver?.expire(at: now) { report(event) }
+        }
         guard self.ports != nil else { return }
         sendFrame()
         guard self.ports != nil else { return }
@@ -21,7 +25,7 @@ extension MediaSession {
         if !listeners.isEmpty || inband != nil { passTime(now) }
         recorder?.tick(now)
         if now >= nextReport { sendReport(at: now) }
-        if expectsMedia, settings.rtpTimeout > .zero, now - lastHeard >= settings.rtpTimeout {
+        if expectsMedia, now.nanoseconds &- lastHeard.nanoseconds >= timeout {
             lastHeard = now
             services.counting.timeouts += 1
             onTimeout?()
@@ -95,7 +99,7 @@ extension MediaSession {
             (packet.baseAddress! + RTPHeader.size).copyMemory(from: base, byteCount: payload.count)
         }
         let whole = UnsafeRawBufferPointer(start: packet.baseAddress, count: RTPHeader.size + payload.count)
-        if ports.rtp.sendNow(whole, to: latch.destination) {
+        if isConnected ? ports.rtp.sendNow(whole) : ports.rtp.sendNow(whole, to: latch.destination) {
             services.counting.packetsSent += 1
         } else {
             services.counting.droppedOnSending += 1

@@ -82,7 +82,7 @@ package final class MediaServices {
     let pool: RTPPortPool
     let prompts: PromptLibrary
     let bindTo: IPAddress
-    var counting = MediaCounters()
+    @exclusivity(unchecked) var counting = MediaCounters()
     /// The packet that is being built, and a frame that is being decoded: one at a time.
     let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 12 + mostPayload, alignment: 16)
     let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: mostPayload)

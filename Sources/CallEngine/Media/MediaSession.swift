@@ -12,6 +12,8 @@ package import Reactor
 import SDP
 
 /// The media of one leg. Belongs to its loop.
+///
+/// What each packet touches is `@exclusivity(unchecked)`: checking takes a tenth of a packet's time, and no mutation of these calls out.
 package final class MediaSession {
     package let loop: EventLoop
     package let digits: DigitInbox
@@ -23,54 +25,63 @@ package final class MediaSession {
     let services: MediaServices
     let settings: MediaSettings
     /// nil once it is closed.
-    var ports: RTPPortPair?
+    @exclusivity(unchecked) var ports: RTPPortPair?
     var negotiation: OfferAnswer
 
     // MARK: The stream, as the agreement has it
 
-    var stream: RTPSender
-    var statistics = ReceiveStatistics(clockRate: 8000)
+    @exclusivity(unchecked) var stream: RTPSender
+    @exclusivity(unchecked) var statistics = ReceiveStatistics(clockRate: 8000)
     /// nil before the first agreement.
-    var latch: SourceLatch?
-    var codec = Audio.AudioCodec.pcmu
-    var sendPayload: UInt8 = 0
+    @exclusivity(unchecked) var latch: SourceLatch?
+    @exclusivity(unchecked) var codec = Audio.AudioCodec.pcmu
+    @exclusivity(unchecked) var sendPayload: UInt8 = 0
     /// Which audio may come under which number; the rest of what was agreed on is in `receivable`.
-    var audioPayloads: [(payload: UInt8, codec: Audio.AudioCodec)] = []
-    var receivable = PayloadSet()
-    var eventPayloads = PayloadSet()
+    @exclusivity(unchecked) var audioPayloads: [(payload: UInt8, codec: Audio.AudioCodec)] = []
+    @exclusivity(unchecked) var receivable = PayloadSet()
+    @exclusivity(unchecked) var eventPayloads = PayloadSet()
     var sendEventPayload: UInt8?
-    var packetTime = 20
-    var unitsPerTick: UInt32 = 160
+    @exclusivity(unchecked) var packetTime = 20
+    @exclusivity(unchecked) var unitsPerTick: UInt32 = 160
     /// Our description is with the far side: we send and expect media.
     var isStarted = false
     /// The agreement lets us send, and tells where to.
-    var maySend = false
-    var expectsMedia = false
-    var hasHeard = false
-    var lastHeard = Instant.zero
+    @exclusivity(unchecked) var maySend = false
+    @exclusivity(unchecked) var expectsMedia = false
+    @exclusivity(unchecked) var hasHeard = false
+    @exclusivity(unchecked) var lastHeard = Instant.zero
+
+    /// The source is fixed from then on; `never` when that has been seen to.
+    @exclusivity(unchecked) var settlesAt = Instant.never
+    /// The RTP socket is connected to the destination.
+    @exclusivity(unchecked) var isConnected = false
+    /// `settings.rtpTimeout`; `Int64.max` without one.
+    let timeout: Int64
 
     // MARK: What goes on
 
-    var player: PromptPlayer?
+    @exclusivity(unchecked) var player: PromptPlayer?
     /// Keys as sound, before everything else.
     var keySound: (prompt: EncodedPrompt, packet: Int)?
-    var eventSender: TelephoneEventSender?
+    @exclusivity(unchecked) var eventSender: TelephoneEventSender?
     var keyWaiter: Waiter<Bool>?
     var isSendingDigits = false
-    var eventReceiver: TelephoneEventReceiver?
+    @exclusivity(unchecked) var eventReceiver: TelephoneEventReceiver?
     var merger = DigitMerger()
+    /// When an open key ends by itself.
+    @exclusivity(unchecked) var keyDeadline = Instant.never
     /// Keys as sound are listened for; the receiver is made with the first packet.
-    var wantsInband = false
-    var inband: DTMFReceiver?
+    @exclusivity(unchecked) var wantsInband = false
+    @exclusivity(unchecked) var inband: DTMFReceiver?
     var inbandEnd: (digit: Digit, position: Int)?
-    var listeners: [AudioListener] = []
-    var recorder: CallRecorder?
+    @exclusivity(unchecked) var listeners: [AudioListener] = []
+    @exclusivity(unchecked) var recorder: CallRecorder?
     var decoder = FrameDecoder(.pcmu)
-    var bridge: BridgeEnd?
+    @exclusivity(unchecked) var bridge: BridgeEnd?
 
     // MARK: Reports
 
-    var nextReport = Instant.never
+    @exclusivity(unchecked) var nextReport = Instant.never
     var hasReported = false
     var packetsAtReport: UInt32 = 0
     var roundTrip: Duration?
@@ -79,9 +90,9 @@ package final class MediaSession {
     // MARK: The clock's
 
     /// Slices of the clock between two ticks.
-    var clockPeriod = 10
+    @exclusivity(unchecked) var clockPeriod = 10
     /// -1: not on the clock.
-    var clockDue = -1
+    @exclusivity(unchecked) var clockDue = -1
     var clockSpread = 0
 
     /// Takes an RTP port pair at once; throws when there is none.
@@ -95,6 +106,7 @@ package final class MediaSession {
         self.services = services
         self.settings = settings
         self.ports = ports
+        timeout = settings.rtpTimeout > .zero ? settings.rtpTimeout.nanoseconds : .max
         loop = services.loop
         digits = settings.digits
         let random = services.randomBits()
@@ -109,7 +121,8 @@ package final class MediaSession {
             sessionID: services.randomBits() >> 32)
         services.counting.sessions += 1
         services.counting.sessionsOpened += 1
-        ports.rtp.onReceive = { [unowned self] bytes, source in received(bytes, from: source) }
+        // The sockets forget it in `close`, without which no session ends.
+        ports.rtp.onReceive = { [unowned(unsafe) self] bytes, source in received(bytes, from: source) }
         ports.rtcp.onReceive = { [unowned self] bytes, source in receivedReport(bytes, from: source, at: ports.rtcp.arrival) }
     }
 

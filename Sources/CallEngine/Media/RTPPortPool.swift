@@ -85,6 +85,7 @@ final class RTPPortPool {
         counters.inUse -= 1
         pair.rtp.onReceive = nil
         pair.rtp.reading = .onDrain
+        pair.rtp.disconnect()
         pair.rtcp.onReceive = nil
         pair.released = loop.now
         if wasHeard { heard.add(pair) } else { unheard.add(pair) }

@@ -36,7 +36,8 @@ package struct SourceLatch: Sendable {
     /// Packets from elsewhere that were dropped.
     package private(set) var droppedCount: UInt64 = 0
     private var payloads: PayloadSet
-    private var closesAt: Instant
+    /// From then on nothing changes the source before the next exchange.
+    package private(set) var closesAt: Instant
     private var isFixed = false
     private var candidate: SocketAddress?
     /// The source before the last exchange.

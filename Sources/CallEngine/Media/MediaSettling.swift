@@ -1,0 +1,37 @@
+// Once the source is fixed, the RTP socket is connected to it: the kernel keeps the route, which makes sending cheaper by a tenth, and
+// drops what others send. The next offer/answer opens it to everybody again.
+//
+//   exchange             open for `SourceLatch.window`; packets from elsewhere are judged and counted by the latch
+//   window over          connected, unless we do not send, or the kernel would take packets at another address than we told
+//   exchange, close      not connected
+
+import Basics
+import RTP
+import Reactor
+
+extension MediaSession {
+    /// The window is over.
+    func settle() {
+        settlesAt = .never
+        guard let rtp = ports?.rtp, let latch, maySend else { return }
+        do throws(SystemError) {
+            try rtp.connect(to: latch.destination)
+        } catch {
+            // Sending will fail as well, and is counted there.
+            return
+        }
+        // A host with several addresses may send from another one than the far side sends to.
+        if rtp.localAddress.ip.isUnspecified, rtp.connectedAddress?.ip != settings.localIP {
+            rtp.disconnect()
+        } else {
+            isConnected = true
+        }
+    }
+
+    /// The source may change again.
+    func unsettle() {
+        if isConnected { ports?.rtp.disconnect() }
+        isConnected = false
+        settlesAt = latch?.closesAt ?? .never
+    }
+}
