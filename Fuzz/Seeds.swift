@@ -42,7 +42,7 @@ private enum Seeds {
         func request(_ method: String, _ number: Int = 1, to tag: String = "") -> [UInt8] {
             octets(
                 "\(method) sip:x@h SIP/2.0", "Via: SIP/2.0/UDP h;branch=z9hG4bKc1;rport", "From: <sip:a@h>;tag=1",
-                "To: <sip:x@h>\(tag)", "Call-ID: c", "CSeq: \(number) \(method == "ACK" || method == "CANCEL" ? "INVITE" : method)",
+                "To: <sip:x@h>\(tag)", "Call-ID: c", "CSeq: \(number) \(method)",
                 "Content-Length: 0")
         }
         let cancelled =
@@ -75,13 +75,15 @@ private enum Seeds {
         }
         let audio = led([0x80, 0, 0, 1, 0, 0, 0, 160, 0, 0, 0, 1] + [UInt8](repeating: 0xFF, count: 40))
         let extended = led([0xB1, 8, 0, 2, 0, 0, 1, 64, 0, 0, 0, 1, 0, 0, 0, 9, 0xBE, 0xDE, 0, 1, 1, 2, 3, 4, 5, 6, 0, 2])
-        let press = (0..<3).flatMap { event(5, end: false, duration: $0 * 20, sequence: 3 + $0) }
+        let press =
+            (0..<3).flatMap { event(5, end: false, duration: $0 * 20, sequence: 3 + $0) }
             + (0..<3).flatMap { event(5, end: true, duration: 80, sequence: 6 + $0) }
         let report: [UInt8] = [0x81, 200, 0, 12] + [UInt8](repeating: 1, count: 48)
         let names: [UInt8] = [0x81, 202, 0, 3, 0, 0, 0, 1, 1, 4, 97, 98, 99, 100, 0, 0]
         let goodbye: [UInt8] = [0x81, 203, 0, 1, 0, 0, 0, 1]
         return [
-            audio + extended, press, audio + press + audio, led(report + names + goodbye), led([0x80, 201, 0, 1, 0, 0, 0, 1]) + audio,
+            audio + extended, press, audio + press + audio, led(report + names + goodbye),
+            led([0x80, 201, 0, 1, 0, 0, 0, 1]) + audio,
             led([0, 1, 0, 0, 0x21, 0x12, 0xA4, 0x42]) + led([22, 0xFE, 0xFD])
         ]
     }()
@@ -97,7 +99,8 @@ private enum Seeds {
         "digits == '12#' && n > 2 ? 'a' : \"b\"", "l.map(e, string(e)).join(', ')", "{'a': 1, 'b': [1, 2u, 0x1F, -3.5e2]}.a",
         "has(call.from) && call.from.startsWith('+1')", "call.from.matches('^[0-9]+$')", "call.?x.orValue(1)", "l[?5].hasValue()",
         "duration('1h30m') + duration('5s') > duration('1m')", "timestamp('2026-01-02T03:04:05Z').getFullYear()",
-        "b'\\x00\\377' == bytes('x')", "!b || (n in [1, 2, 3] && l.exists(e, e == 'b'))", "size(digits) * -n % 2", "r'raw\\n' + '''t'''",
+        "b'\\x00\\377' == bytes('x')", "!b || (n in [1, 2, 3] && l.exists(e, e == 'b'))", "size(digits) * -n % 2",
+        "r'raw\\n' + '''t'''",
         "plain ${n + 1} and $${not} ${ {'a': '}'}.a }", "type(n) == int && dyn(x) >= 1", "n / 0", "9223372036854775807 + 1"
     ]
 }

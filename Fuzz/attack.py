@@ -99,7 +99,7 @@ def request(method, port, call, number=1, to="", rtp=9, extra="", transport="UDP
     body = sdp(rtp) if body is None and method == "INVITE" else body or ""
     return (f"{method} sip:bot@127.0.0.1 SIP/2.0\r\nVia: SIP/2.0/{transport} 127.0.0.1:{port};branch=z9hG4bK{call}{method}{number};rport\r\n"
             f"Max-Forwards: 70\r\nFrom: <sip:a@127.0.0.1>;tag={call}\r\nTo: <sip:bot@127.0.0.1>{to}\r\nCall-ID: {call}\r\n"
-            f"CSeq: {number} {'INVITE' if method in ('ACK', 'CANCEL') else method}\r\nContact: <sip:a@127.0.0.1:{port}>\r\n{extra}"
+            f"CSeq: {number} {method}\r\nContact: <sip:a@127.0.0.1:{port}>\r\n{extra}"
             + ("Content-Type: application/sdp\r\n" if body else "") + f"Content-Length: {len(body)}\r\n\r\n{body}").encode()
 
 

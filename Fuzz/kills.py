@@ -91,7 +91,7 @@ def terminated(program, root):
     server.process.send_signal(signal.SIGTERM)
     try:
         status = server.process.wait(10)
-        note(status == 0, f"second SIGTERM: it ends, status {status}")
+        note(status == 1, f"second SIGTERM: it ends, cut short, status {status}")
     except subprocess.TimeoutExpired:
         note(False, "second SIGTERM: it ends")
         server.process.kill()

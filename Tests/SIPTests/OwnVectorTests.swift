@@ -87,7 +87,8 @@ struct OwnVectorTests {
                 "sip:biloxi.example;transport=tcp;method=REGISTER?to=sip:bob%40biloxi.example",
                 "sip:biloxi.example;method=REGISTER;transport=tcp?to=sip:bob%40biloxi.example"
             ),
-            ("sip:alice@h?subject=a&priority=b", "sip:alice@h?priority=b&subject=a")
+            ("sip:alice@h?subject=a&priority=b", "sip:alice@h?priority=b&subject=a"),
+            ("sip:a@h;user=phone;user=ip", "sip:a@h;user=phone;user=ip")
         ]
         for (left, right) in same { #expect(try URI(left).isEquivalent(to: URI(right)), "\(left) \(right)") }
         let different = [

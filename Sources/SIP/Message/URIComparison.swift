@@ -14,9 +14,12 @@ extension URI {
     }
 
     /// Parameters in both must match; user, ttl, method, maddr and transport in one only never match.
+    /// Of a name that stands twice, which section 19.1.1 forbids, the first counts on both sides.
     private func haveSameParameters(_ other: URI) -> Bool {
+        var seen: Set<[UInt8]> = []
         for (name, value) in pairs(parametersRange, separator: Octet.semicolon) {
             let key = lowered(octets[name.indices])
+            guard seen.insert(key).inserted else { continue }
             if let match = other.pairs(other.parametersRange, separator: Octet.semicolon).first(where: {
                 lowered(other.octets[$0.name.indices]) == key
             }) {
