@@ -41,7 +41,7 @@ enum FuzzTarget: String, CaseIterable {
 
 /// Takes what is decoded only to see that it can be. (An array copied from a slice and thrown away at once is filled after it was
 /// freed in optimized code of this toolchain, which the address sanitizer rightly reports.)
-@inline(never) func use(_ value: Any) { withExtendedLifetime(value) {} }
+@inline(never) func use<Value>(_ value: Value) { withExtendedLifetime(value) {} }
 
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(_: UnsafeMutablePointer<Int32>?, _: UnsafeMutableRawPointer?) -> Int32 {
