@@ -123,8 +123,10 @@ package final class CallShard {
         endpoint.expectCancel(of: id, for: call)
         if let refusal = call.takeOffer(invite) {
             counters.unacceptable += 1
-            return call.refuse(
-                refusal.status, reason: nil, headers: [CallHeader(name: "Warning", value: "304 \(local) \"\(refusal.warning)\"")])
+            var headers = [CallHeader(name: "Warning", value: "304 \(local) \"\(refusal.warning)\"")]
+            // No ports: later there may be some.
+            if refusal.status == 503 { headers.append(CallHeader(name: "Retry-After", value: "5")) }
+            return call.refuse(refusal.status, reason: nil, headers: headers)
         }
         guard let onIncoming else { return call.refuse(480, reason: nil, headers: []) }
         onIncoming(call)
