@@ -70,7 +70,7 @@ import Testing
         #expect(server.gate.active == 0)
         client.close()
         server.close()
-        for loop in loops { #expect(loop.stop(within: .seconds(1)) == EpollLoop.Leftovers(), "\(loop.name)") }
+        for loop in loops { #expect(loop.stop(within: .seconds(10)) == EpollLoop.Leftovers(), "\(loop.name)") }
         workers.stop()
         names.stop()
     }
