@@ -37,6 +37,13 @@ package struct Instant: Hashable, Comparable, Sendable {
     @inlinable package static func - (later: Instant, earlier: Instant) -> Duration {
         .nanoseconds(later.nanoseconds &- earlier.nanoseconds)
     }
+
+    /// The first instant, not before this one, that is a whole number of `step` from the clock's start. `step` is positive.
+    package func roundedUp(to step: Duration) -> Instant {
+        let step = step.nanoseconds
+        let rest = nanoseconds % step
+        return rest == 0 ? self : self + .nanoseconds(step - rest)
+    }
 }
 
 extension Duration {

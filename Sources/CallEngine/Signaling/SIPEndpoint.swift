@@ -189,8 +189,11 @@ package final class SIPEndpoint {
         respond(id, status: 481, message.response(481, source: hop.address))
     }
 
+    /// Transactions that began within 4 ms of each other share a wake-up of the loop: their shortest wait is 500 ms.
+    private static let wakeUpGrid = Duration.milliseconds(4)
+
     private func setTimer() {
-        let deadline = layer.nextDeadline()
+        let deadline = layer.nextDeadline().roundedUp(to: Self.wakeUpGrid)
         if let timer, timer.isPending {
             // An earlier wake-up than needed costs a turn; moving the timer for each message would cost more.
             if timer.deadline <= deadline { return }
