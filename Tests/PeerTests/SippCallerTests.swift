@@ -9,6 +9,7 @@ struct SippCallerTests {
     /// What the engine does with the call.
     enum Reaction {
         case stay
+        case early
         case answerAndHangUp
         case ring
         case busy
@@ -19,6 +20,14 @@ struct SippCallerTests {
             switch self {
             case .stay:
                 { call, notes in
+                    try await call.answer()
+                    notes.add("media")
+                    try await call.stay(.seconds(12))
+                }
+            case .early:
+                { call, notes in
+                    try call.progress()
+                    try await call.stay(.milliseconds(300))
                     try await call.answer()
                     notes.add("media")
                     try await call.stay(.seconds(12))
@@ -89,7 +98,10 @@ struct SippCallerTests {
             scenario: "caller-held-by-us", reports: "B012", reaction: .hold, end: ourEnd, notes: ["488", "500", "held", "resumed"]
         ),
         Row(scenario: "caller-reinvites-without-offer"),
-        Row(scenario: "caller-holds", reports: "B003")
+        Row(scenario: "caller-holds", reports: "B003"),
+        Row(scenario: "caller-requires-prack", reports: "B071 B072", reaction: .early),
+        Row(scenario: "caller-offerless-prack", reaction: .early),
+        Row(scenario: "caller-updates")
     ]
 
     @Test("a call goes as its scenario says", arguments: rows)

@@ -8,6 +8,13 @@ struct SessionEndpoint {
     var session: InviteSession?
     let hop: Hop
     let end: LocalEnd
+    var timer = SessionTimer.Settings()
+    /// Header rows that its INVITE has besides.
+    var inviteRows: [UInt8] = []
+    /// Called: the body of a 183 that comes before the answer; empty for none.
+    var early: [UInt8] = []
+    /// Bodies of PRACKs and UPDATEs are given back in their 200.
+    var echoes = false
     var seed: UInt64
     /// What the session told: names of actions in order.
     var log: [String] = []
@@ -19,10 +26,10 @@ struct SessionEndpoint {
     var rings = true
     var answers = true
 
-    init(_ address: String, seed: UInt64) {
+    init(_ address: String, seed: UInt64, rows: String = "") {
         layer = TransactionLayer(seed: seed)
         hop = Hop(transport: .udp, address: SocketAddress(address)!)
-        end = LocalEnd(transport: .udp, address: SocketAddress(address)!)
+        end = LocalEnd(transport: .udp, address: SocketAddress(address)!, headers: Array(rows.utf8))
         self.seed = seed
     }
 
@@ -36,9 +43,11 @@ struct SessionEndpoint {
         writer.request(
             .invite, uri: Array("sip:bot@h".utf8), end: end, branch: branch, from: from, to: Array("<sip:bot@h>".utf8),
             callID: layer.newToken(), cSeq: 1)
+        writer.append(SessionTimer(timer).requestRows())
+        writer.append(inviteRows)
         writer.finish(body: [79], type: "application/sdp")
         let invite = vector(writer.octets)
-        session = InviteSession(placing: invite, end: end, seed: seed)
+        session = InviteSession(placing: invite, end: end, sessionTimer: timer, seed: seed)
         var actions: [TransactionAction] = []
         let id = layer.send(writer.octets, method: .invite, branch: branch, to: hop, at: now, into: &actions)
         inviteID = id
@@ -84,8 +93,8 @@ struct SessionEndpoint {
                     respond(id, 481, message.response(481), now)
                 }
             case .response(let message, let id, _) where methods[id] != .cancel:
-                act(now) { $0.received(response: message, into: &$1) }
-            case .strayResponse(let message, _): act(now) { $0.received(response: message, into: &$1) }
+                act(now) { $0.received(response: message, at: now, into: &$1) }
+            case .strayResponse(let message, _): act(now) { $0.received(response: message, at: now, into: &$1) }
             case .timedOut(let id), .transportFailed(let id):
                 guard let method = methods[id] else { continue }
                 if id == inviteID {
@@ -107,14 +116,25 @@ struct SessionEndpoint {
 
     private mutating func request(_ message: Message, _ id: TransactionID, _ now: Instant) {
         if session?.owns(message) == true {
-            return act(now) { $0.received(request: message, id, source: Self.source, into: &$1) }
+            return act(now) { $0.received(request: message, id, source: Self.source, at: now, into: &$1) }
         }
         guard message.method == .invite, (try? message.to().tag) == nil, session == nil else {
             return respond(id, 481, message.response(481, tag: [57]), now)
         }
-        session = try? InviteSession(answering: message, transaction: id, end: end, seed: seed)
+        session = try? InviteSession(answering: message, transaction: id, end: end, sessionTimer: timer, seed: seed)
+        if let minimum = session?.sessionTimer.refusal(of: message) {
+            session = nil
+            var writer = MessageWriter()
+            writer.response(422, to: message, tag: [57], source: Self.source)
+            writer.append(minimum)
+            writer.finish()
+            return respond(id, 422, writer.octets, now)
+        }
         inviteID = id
-        if rings { act(now) { $0.progress(180, source: Self.source, into: &$1) } }
+        if rings { act(now) { $0.progress(180, source: Self.source, at: now, into: &$1) } }
+        if !early.isEmpty {
+            act(now) { [early] in $0.progress(183, body: early, source: Self.source, at: now, into: &$1) }
+        }
         if answers { act(now) { $0.answer(body: [80], source: Self.source, at: now, into: &$1) } }
     }
 
@@ -143,10 +163,14 @@ struct SessionEndpoint {
                 act(now) { $0.answer(body: [81], source: Self.source, at: now, into: &$1) }
             case .request(let message, let id):
                 log.append("request \(message.methodName)")
-                act(now) { $0.reply(200, to: message, id, source: Self.source, into: &$1) }
+                let body = echoes ? Array(message.body) : []
+                act(now) { $0.reply(200, to: message, id, body: body, source: Self.source, at: now, into: &$1) }
             case .response(let message, let method, let wait):
                 log.append("response \(message.status) \(method)\(wait == nil ? "" : " wait")")
                 if method == .invite, message.status < 300 { act(now) { $0.acknowledge(into: &$1) } }
+            case .refreshDue:
+                log.append("refresh")
+                act(now) { _ = $0.peerAllowsUpdate ? $0.send(.update, into: &$1) : $0.reinvite(body: [82], into: &$1) }
             case .noResponse(let method): log.append("no response \(method)")
             case .ended(let reason): log.append("ended " + String("\(reason)".prefix { $0 != "(" }))
             }

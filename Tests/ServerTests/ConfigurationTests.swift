@@ -3,6 +3,7 @@
 import Basics
 import CallEngine
 import FlowEngine
+import SIP
 import Server
 import Testing
 
@@ -25,6 +26,7 @@ import Testing
             sip:
               listen: [ "udp:127.0.0.1:5070", "tcp:[::1]:5070" ]
               external: 203.0.113.10
+              session-timer: 30m
             rtp: { ports: 21000-21999, srtp: off }
             limits: { calls: 400, calls-per-second: 50, per-source: 30/m }
             lines:
@@ -50,6 +52,7 @@ import Testing
         #expect(configuration.sip.listen.map(\.transport) == [.udp, .tcp])
         #expect(configuration.sip.listen.map(\.address) == [SocketAddress("127.0.0.1:5070"), SocketAddress("[::1]:5070")])
         #expect(configuration.sip.external == IPAddress("203.0.113.10"))
+        #expect(configuration.sip.sessionTimer.interval == 1800)
         #expect(configuration.rtp.ports == 21000...21999)
         #expect(configuration.limits == Admission.Limits(calls: 400, callsPerSecond: 50, perSource: 0.5))
 
@@ -118,6 +121,7 @@ import Testing
         ("sip: { listen: [] }", "1:6: error: `sip.listen` is empty"),
         ("sip: { tls: { key: a } }", "1:8: error: `sip.tls` (certificates for TLS) is not built yet"),
         ("sip: { external: example.com }", "1:18: error: `sip.external` is an address, not `example.com`"),
+        ("sip: { session-timer: 60s }", "1:23: error: `sip.session-timer` is a time from 90s to 24h or `off`, not `60s`"),
         ("rtp: { ports: 20000 }", "1:15: error: `rtp.ports` is a range"),
         ("rtp: { ports: 300-400 }", "1:15: error: `rtp.ports` is a range"),
         ("rtp: { srtp: accepted }", "1:14: error: `rtp.srtp: accepted` (encrypted media) is not built yet"),

@@ -4,7 +4,7 @@
 //   CallIncoming   ring, progress, answer, reject, redirect      CallOutgoing   placing, milestones, digest, redirection
 //   CallHold       hold and unhold by re-INVITE                   CallRequests   re-INVITE, INFO and others of the peer
 //   CallEnding     hanging up and every other end                 CallMedia      playing, recording, listening, keys
-//   CallInfoMaking the facts for expressions and results
+//   CallRefresh    session timers                                 CallInfoMaking the facts for expressions and results
 
 package import Basics
 package import Reactor
@@ -106,6 +106,7 @@ package final class Call {
         case .request(let request, let id): requested(request, id)
         case .response(let response, let method, let wait): responded(response, method: method, retryAfter: wait)
         case .noResponse(let method): notAnswered(method)
+        case .refreshDue: refreshSession()
         case .ended(let reason): sessionEnded(reason)
         }
     }
@@ -115,7 +116,7 @@ package final class Call {
         let method = request.method
         transact(request.octets, method, request.branch, to: nextHop(request)) { [self] event in
             switch event {
-            case .response(let response, _): update { $0.received(response: response, into: &$1) }
+            case .response(let response, _): update { $0.received(response: response, at: self.loop.now, into: &$1) }
             case .timedOut, .transportFailed: update { $0.timedOut(method, into: &$1) }
             }
         }
@@ -190,7 +191,7 @@ package final class Call {
 
 extension Call: DialogUser {
     package func received(_ request: Message, _ transaction: TransactionID, from hop: Hop) {
-        update { $0.received(request: request, transaction, source: hop.address, into: &$1) }
+        update { $0.received(request: request, transaction, source: hop.address, at: self.loop.now, into: &$1) }
     }
 
     package func acknowledged(_ ack: Message) {
@@ -202,6 +203,6 @@ extension Call: DialogUser {
     }
 
     package func receivedStray(_ response: Message, from hop: Hop) {
-        update { $0.received(response: response, into: &$1) }
+        update { $0.received(response: response, at: self.loop.now, into: &$1) }
     }
 }

@@ -37,6 +37,12 @@ extension Call {
         case .refused(let status):
             finish(CallEnd(by: ourSide, cause: status < 400 ? .normal : CallEnd.cause(ofStatus: status), detail: ""))
         case .noACK: finish(CallEnd(by: .engine, cause: .timeout, detail: "no ACK came for the answer"))
+        case .notRefreshed:
+            finish(CallEnd(by: theirSide, cause: .timeout, detail: "the session was not refreshed in time"))
+        case .noPRACK:
+            finalStatus = 504
+            finalReason = "\(statusPhrase(504))"
+            finish(CallEnd(by: .engine, cause: .timeout, detail: "no PRACK came for the ringing"))
         case .dialogLost(let status):
             finish(CallEnd(by: theirSide, cause: .error, detail: "the other side does not know the call any more (\(status))"))
         }

@@ -68,6 +68,11 @@ extension Call {
             if let media, (try? media.receive(answer: response.body)) == nil { status = 488 }
         }
         glareWait = retryAfter
-        renegotiation?.resume(returning: status)
+        if let renegotiation {
+            renegotiation.resume(returning: status)
+        } else if status >= 300 {
+            // A refresh of the session: nobody waits for it.
+            media?.offerFailed()
+        }
     }
 }

@@ -30,16 +30,19 @@ extension Call {
         guard state == .new else { return }
         change(to: .ringing)
         times.ringing = loop.now - started
-        update { $0.progress(180, source: self.hop.address, into: &$1) }
+        update { $0.progress(180, source: self.hop.address, at: self.loop.now, into: &$1) }
     }
 
     package func progress() throws(CallControlError) {
         try requireUnanswered("progress", .inbound)
         guard state != .early else { return }
+        // Without an offer in the INVITE, early media needs a reliable 183 with ours; the PRACK has the answer (RFC 3262 section 5).
+        guard !isOfferless || session?.mayBeReliable == true else { throw .noMedia(operation: "progress") }
         change(to: .early)
-        // Without an offer in the INVITE, early media would need a reliable 183 with ours (RFC 3262).
-        guard !isOfferless else { throw .noMedia(operation: "progress") }
-        update { $0.progress(183, body: self.localDescription, source: self.hop.address, into: &$1) }
+        update {
+            $0.progress(
+                183, body: self.localDescription, reliably: self.isOfferless, source: self.hop.address, at: self.loop.now, into: &$1)
+        }
         media?.start()
     }
 

@@ -62,6 +62,7 @@ extension Call {
             .invite, uri: placing.uri, end: placing.end, branch: branch, from: placing.from, to: placing.to,
             callID: placing.callID, cSeq: placing.cSeq)
         writer.append(shard.credentials(for: line, method: "INVITE", uri: placing.uri))
+        writer.append((session?.sessionTimer ?? SessionTimer(shard.settings.sessionTimer)).requestRows())
         writer.append(placing.headers)
         writer.finish(body: placing.offer, type: "application/sdp")
         let octets = writer.octets
@@ -69,7 +70,9 @@ extension Call {
             preconditionFailure("our own INVITE can be read")
         }
         if session == nil {
-            session = InviteSession(placing: invite, end: placing.end, timers: shard.endpoint.layer.timers, seed: shard.newSeed())
+            session = InviteSession(
+                placing: invite, end: placing.end, timers: shard.endpoint.layer.timers, sessionTimer: shard.settings.sessionTimer,
+                seed: shard.newSeed())
         } else {
             session!.place(again: invite)
         }
@@ -79,7 +82,7 @@ extension Call {
             switch event {
             case .response(let response, _):
                 if times.trying == nil { times.trying = loop.now - started }
-                update { $0.received(response: response, into: &$1) }
+                update { $0.received(response: response, at: self.loop.now, into: &$1) }
             case .timedOut:
                 noResponse = true
                 update { $0.inviteTimedOut(into: &$1) }
@@ -151,9 +154,13 @@ extension Call {
         reachMilestones()
     }
 
-    /// A final refusal, no response at all (408), or no way to send (503). A challenge is answered once for each nonce.
+    /// A final refusal, no response at all (408), or no way to send (503). A challenge is answered once for each nonce, a session
+    /// interval that is too short (422) is made longer.
     func refused(_ status: Int, _ response: Message?) {
         if let response, status == 401 || status == 407, !state.isEnded, answer(challenge: response) { return }
+        if let response, status == 422, !state.isEnded, let placing, session?.lengthenInterval(by: response) == true {
+            return send(placing)
+        }
         let by: CallEnd.Party = noResponse ? .engine : .callee
         finalStatus = noResponse ? 0 : status
         finalReason = response?.reasonPhrase ?? ""

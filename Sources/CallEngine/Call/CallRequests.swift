@@ -1,5 +1,5 @@
-// Requests of the peer inside the dialog: re-INVITE (RFC 3261 section 14.2), INFO with keys (RFC 6086), OPTIONS, and the answers to
-// requests of ours.
+// Requests of the peer inside the dialog: re-INVITE (RFC 3261 section 14.2), UPDATE (RFC 3311), PRACK (RFC 3262), INFO with keys
+// (RFC 6086), OPTIONS, and the answers to requests of ours.
 
 import Basics
 import Reactor
@@ -28,17 +28,38 @@ extension Call {
 
     /// Any other request but BYE.
     func requested(_ request: Message, _ id: TransactionID) {
-        var (status, headers): (Int, [UInt8]) = (200, [])
+        var (status, headers, body): (Int, [UInt8], [UInt8]) = (200, [], [])
         if let refusal = shard.screening.refusal(of: request) {
             (status, headers) = (refusal.status, refusal.headers)
         } else {
             switch request.method {
             case .info: status = receivedInfo(request)
             case .options: headers = shard.capabilityRows
+            case .update, .prack: (status, headers, body) = receivedDescription(request)
             default: (status, headers) = (405, shard.capabilityRows)
             }
         }
-        update { $0.reply(status, to: request, id, headers: headers, source: self.hop.address, into: &$1) }
+        update {
+            $0.reply(
+                status, to: request, id, headers: headers, body: body, source: self.hop.address, at: self.loop.now, into: &$1)
+        }
+    }
+
+    /// UPDATE and PRACK may bring an offer, and PRACK the answer to the one in our reliable 183. Nothing changes when it is refused.
+    private func receivedDescription(_ request: Message) -> (status: Int, headers: [UInt8], body: [UInt8]) {
+        guard request.hasBody(ofType: "application/sdp") else { return (200, [], []) }
+        guard let media else { return (488, [], []) }
+        do throws(MediaError) {
+            if request.method == .prack, isOfferless {
+                try media.receive(answer: request.body)
+                isOfferless = false
+                return (200, [], [])
+            }
+            localDescription = try media.answer(request.body)
+            return (200, [], localDescription)
+        } catch {
+            return (error.status, warningRow(error), [])
+        }
     }
 
     /// Keys in their two usual bodies. An INFO without a body is a keep-alive; an unknown package gets 469.
@@ -56,7 +77,8 @@ extension Call {
     }
 
     func notAnswered(_ method: Method) {
-        if method == .invite { renegotiation?.resume(returning: 408) }
+        guard method == .invite else { return }
+        if let renegotiation { renegotiation.resume(returning: 408) } else { media?.offerFailed() }
     }
 
     func warningRow(_ error: MediaError) -> [UInt8] {

@@ -38,7 +38,8 @@ package final class CallShard {
     /// Gets each call that came in and passed the limits; it starts the flow. Without it calls are refused with 480.
     package var onIncoming: ((Call) -> Void)?
     package internal(set) var counters = CallCounters()
-    let screening = RequestScreening()
+    let screening = RequestScreening(
+        methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update], extensions: ["100rel", "timer"])
     private let gate: AdmissionGate
     private let shardCount: Int
     private let resolver: HostResolver
@@ -66,6 +67,7 @@ package final class CallShard {
         var writer = MessageWriter(capacity: 128)
         writer.header("Allow", text: screening.allow)
         writer.append("Accept: application/sdp\r\n")
+        writer.header("Supported", text: screening.supported)
         capabilityRows = writer.octets
         endpoint.onRequest = { [weak self] message, id, hop in self?.received(message, id, from: hop) }
     }
@@ -112,10 +114,14 @@ package final class CallShard {
         do throws(ParseError) {
             call.session = try InviteSession(
                 answering: invite, transaction: id, end: localEnd(hop.transport, local), timers: endpoint.layer.timers,
-                seed: newSeed())
+                sessionTimer: settings.sessionTimer, seed: newSeed())
         } catch {
             gate.leave()
             return refuse(invite, id, hop, 400, [])
+        }
+        if let minimum = call.session?.sessionTimer.refusal(of: invite) {
+            gate.leave()
+            return refuse(invite, id, hop, 422, minimum)
         }
         call.line = settings.lines.first { line in line.from.contains { $0.contains(hop.address.ip) } }
         calls[ObjectIdentifier(call)] = call
@@ -196,6 +202,7 @@ package final class CallShard {
         if let knownEnd, knownEnd.transport == transport, knownEnd.address == address { return knownEnd.end }
         var writer = MessageWriter(capacity: 128)
         writer.header("Allow", text: screening.allow)
+        writer.header("Supported", text: screening.supported)
         writer.header("User-Agent", text: settings.product)
         let end = LocalEnd(transport: transport, address: address, headers: writer.octets)
         knownEnd = (transport, address, end)

@@ -1,4 +1,5 @@
 package import Basics
+package import SIP
 
 /// Everything the engine is told before it starts; `Server` reads it from `ringwright.yaml`.
 package struct EngineSettings: Sendable {
@@ -33,6 +34,8 @@ package struct EngineSettings: Sendable {
     package var country: String
     /// The text of User-Agent.
     package var product: String
+    /// The session timer that this end asks for, and the shortest that it takes (RFC 4028).
+    package var sessionTimer: SessionTimer.Settings
     /// T1, T2 and T4 of RFC 3261 (table 4).
     package var timers: SIPTimers
 
@@ -40,7 +43,7 @@ package struct EngineSettings: Sendable {
         listeners: [Listener], external: IPAddress? = nil, rtpPorts: ClosedRange<UInt16> = 20000...29999,
         limits: Admission.Limits = Admission.Limits(), lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
         rtpTimeout: Duration = .seconds(60), country: String = "us", product: String = "Ringwright",
-        timers: SIPTimers = SIPTimers()
+        sessionTimer: SessionTimer.Settings = SessionTimer.Settings(), timers: SIPTimers = SIPTimers()
     ) {
         self.listeners = listeners
         self.external = external
@@ -51,6 +54,7 @@ package struct EngineSettings: Sendable {
         self.rtpTimeout = rtpTimeout
         self.country = country
         self.product = product
+        self.sessionTimer = sessionTimer
         self.timers = timers
     }
 }

@@ -7,18 +7,19 @@ extension InviteSession {
     /// A session for an INVITE outside a dialog. Throws when no dialog can be made of it (no usable Contact): answer 400.
     package init(
         answering invite: Message, transaction: TransactionID, end: LocalEnd, timers: TransactionTimers = TransactionTimers(),
-        seed: UInt64
+        sessionTimer: SessionTimer.Settings = SessionTimer.Settings(), seed: UInt64
     ) throws(ParseError) {
         var tokens = TokenSource(seed: seed)
         let tag = tokens.token()
         let dialog = try Dialog(answering: invite, localTag: tag)
         self.init(
-            state: .early, isCaller: false, end: end, invite: invite, localTag: tag, timers: timers, seed: seed &+ 1)
+            state: .early, isCaller: false, end: end, invite: invite, localTag: tag, timers: timers,
+            sessionTimer: sessionTimer, seed: seed &+ 1)
         self.dialog = dialog
         inviteTransaction = transaction
     }
 
-    private func responseWriter(
+    func responseWriter(
         _ status: Int, _ reason: String?, to request: Message, headers: [UInt8], source: SocketAddress
     ) -> MessageWriter {
         var writer = MessageWriter(capacity: request.octets.count + 256)
@@ -34,15 +35,20 @@ extension InviteSession {
         return writer
     }
 
-    /// Sends a provisional response (101 to 199) to the INVITE.
+    /// Sends a provisional response (101 to 199) to the INVITE; reliably, when the other end requires it (RFC 3262).
     /// - Parameters:
     ///   - headers: whole rows, each ended by CRLF.
+    ///   - reliably: send it reliably also where the other end only supports that: it carries our offer.
     ///   - source: where the INVITE came from.
     package mutating func progress(
         _ status: Int, reason: String? = nil, headers: [UInt8] = [], body: [UInt8] = [], type: String = "application/sdp",
-        source: SocketAddress, into actions: inout [SessionAction]
+        reliably: Bool = false, source: SocketAddress, at now: Instant, into actions: inout [SessionAction]
     ) {
         guard !isCaller, state == .early, let inviteTransaction else { return }
+        if mayBeReliable, reliably || requiresReliable {
+            let response = reliable(status, reason, headers: headers, body: body, type: type, source: source)
+            return send(reliable: response, at: now, into: &actions)
+        }
         var writer = responseWriter(status, reason, to: invite, headers: headers, source: source)
         writer.finish(body: body, type: type)
         actions.append(.respond(inviteTransaction, status: status, writer.octets))
@@ -59,13 +65,20 @@ extension InviteSession {
             (request, transaction) = open
             openReinvite = nil
         } else if !isCaller, state == .early, let inviteTransaction {
+            if reliableResponses?.holdsAnswer == true {
+                heldAnswer = HeldAnswer(headers: headers, body: body, type: type, source: source)
+                return
+            }
+            reliableResponses?.stopRepeating()
             (request, transaction) = (invite, inviteTransaction)
             state = .answered
+            isAnswerKnown = true
             dialog?.state = .confirmed
         } else {
             return
         }
-        var writer = responseWriter(200, nil, to: request, headers: headers, source: source)
+        var writer = responseWriter(
+            200, nil, to: request, headers: sessionTimer.accept(request, at: now) + headers, source: source)
         writer.finish(body: body, type: type)
         unacknowledged.append(
             Unacknowledged(
@@ -117,12 +130,15 @@ extension InviteSession {
         }
     }
 
-    /// Answers a request that `request` gave out (INFO, UPDATE, OPTIONS, …).
+    /// Answers a request that `request` gave out (INFO, UPDATE, OPTIONS, …). A 2xx to UPDATE refreshes the session.
     package mutating func reply(
         _ status: Int, reason: String? = nil, to request: Message, _ transaction: TransactionID, headers: [UInt8] = [],
-        body: [UInt8] = [], type: String = "application/sdp", source: SocketAddress, into actions: inout [SessionAction]
+        body: [UInt8] = [], type: String = "application/sdp", source: SocketAddress, at now: Instant,
+        into actions: inout [SessionAction]
     ) {
-        var writer = responseWriter(status, reason, to: request, headers: headers, source: source)
+        let refreshes = request.method == .update && 200..<300 ~= status && state != .ended
+        let timer = refreshes ? sessionTimer.accept(request, at: now) : []
+        var writer = responseWriter(status, reason, to: request, headers: timer + headers, source: source)
         writer.finish(body: body, type: type)
         actions.append(.respond(transaction, status: status, writer.octets))
     }

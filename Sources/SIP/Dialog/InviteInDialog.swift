@@ -6,7 +6,8 @@ package import Basics
 extension InviteSession {
     /// A request of the other end in this dialog (`owns` said so), except ACK and CANCEL.
     package mutating func received(
-        request: Message, _ transaction: TransactionID, source: SocketAddress, into actions: inout [SessionAction]
+        request: Message, _ transaction: TransactionID, source: SocketAddress, at now: Instant,
+        into actions: inout [SessionAction]
     ) {
         func respond(_ status: Int, headers: [UInt8] = []) {
             var writer = MessageWriter(capacity: request.octets.count + 64)
@@ -19,8 +20,13 @@ extension InviteSession {
             respond(200)
             return receivedBYE(request, source: source, into: &actions)
         }
-        guard state != .ended, dialog != nil else { return respond(481) }
-        guard dialog!.accepts(request) else { return respond(500) }
+        guard state != .ended, dialog != nil || !earlyDialogs.isEmpty else { return respond(481) }
+        guard let isInOrder = takeNumber(of: request) else { return respond(481) }
+        guard isInOrder else { return respond(500) }
+        if request.method == .prack { return acknowledged(by: request, transaction, source: source, at: now, into: &actions) }
+        if request.method == .invite || request.method == .update, let minimum = sessionTimer.refusal(of: request) {
+            return respond(422, headers: minimum)
+        }
         if request.method == .invite {
             if pendingReinvite != nil || unansweredCSeq != nil { return respond(491) }
             if openReinvite != nil || state == .early {
@@ -32,18 +38,40 @@ extension InviteSession {
             actions.append(.reinvited(request, transaction))
             return
         }
-        if request.method == .update { dialog!.refreshTarget(request) }
+        if request.method == .update, !request.bodyRange.isEmpty, !isCaller, !isAnswerKnown {
+            // An offer before the answer to the INVITE's is known (RFC 3311 section 5.2).
+            return respond(500, headers: Array("Retry-After: \(tokens.number(in: 0...10))\r\n".utf8))
+        }
+        if request.method == .update { refreshTarget(by: request) }
         actions.append(.request(request, transaction))
+    }
+
+    /// Whether the number of a request follows the last one; nil for a request of no dialog of this session.
+    private mutating func takeNumber(of request: Message) -> Bool? {
+        if dialog != nil { return dialog!.accepts(request) }
+        guard let index = earlyDialogs.firstIndex(where: { $0.dialog.matches(request: request) }) else { return nil }
+        return request.method == .invite ? false : earlyDialogs[index].dialog.accepts(request)
+    }
+
+    private mutating func refreshTarget(by request: Message) {
+        if dialog != nil { return dialog!.refreshTarget(request) }
+        guard let index = earlyDialogs.firstIndex(where: { $0.dialog.matches(request: request) }) else { return }
+        earlyDialogs[index].dialog.refreshTarget(request)
+    }
+
+    /// Nothing speaks against a re-INVITE of ours now (section 14.1).
+    package var mayReinvite: Bool {
+        state == .confirmed && pendingReinvite == nil && unansweredCSeq == nil && openReinvite == nil && unacknowledged.isEmpty
+            && dialog != nil
     }
 
     /// Sends a re-INVITE; false while one of either side is open, or the first exchange is not finished (section 14.1).
     package mutating func reinvite(
         headers: [UInt8] = [], body: [UInt8], type: String = "application/sdp", into actions: inout [SessionAction]
     ) -> Bool {
-        guard state == .confirmed, pendingReinvite == nil, unansweredCSeq == nil, openReinvite == nil,
-            unacknowledged.isEmpty, dialog != nil
-        else { return false }
-        let request = dialog!.request(.invite, end: end, branch: tokens.branch(), headers: headers, body: body, type: type)
+        guard mayReinvite else { return false }
+        let request = dialog!.request(
+            .invite, end: end, branch: tokens.branch(), headers: sessionTimer.requestRows() + headers, body: body, type: type)
         pendingReinvite = dialog!.localCSeq
         actions.append(.send(request))
         return true
@@ -54,17 +82,18 @@ extension InviteSession {
         _ method: Method, headers: [UInt8] = [], body: [UInt8] = [], type: String = "", into actions: inout [SessionAction]
     ) -> Bool {
         guard state != .ended, state != .calling, dialog != nil else { return false }
+        let rows = method == .update ? sessionTimer.requestRows() + headers : headers
         actions.append(
-            .send(dialog!.request(method, end: end, branch: tokens.branch(), headers: headers, body: body, type: type)))
+            .send(dialog!.request(method, end: end, branch: tokens.branch(), headers: rows, body: body, type: type)))
         return true
     }
 
-    mutating func receivedInDialog(_ response: Message, into actions: inout [SessionAction]) {
+    mutating func receivedInDialog(_ response: Message, at now: Instant, into actions: inout [SessionAction]) {
         let method = response.cSeqMethod
         if method == .invite, 200..<300 ~= response.status, response.cSeq != pendingReinvite {
             return repeatedAccept(response, into: &actions)
         }
-        guard response.status >= 200, method != .bye, method != .cancel else { return }
+        guard response.status >= 200, method != .bye, method != .cancel, method != .prack else { return }
         guard state != .ended else {
             if method == .invite, response.cSeq == pendingReinvite, response.status < 300, dialog != nil {
                 pendingReinvite = nil
@@ -88,13 +117,28 @@ extension InviteSession {
         } else if method == .update, 200..<300 ~= response.status {
             dialog?.refreshTarget(response)
         }
+        if method == .invite || method == .update { refreshed(by: response, retryAfter: retryAfter, at: now) }
         actions.append(.response(response, method: method, retryAfter: retryAfter))
         if response.status == 481 || response.status == 408 { lost(response.status, into: &actions) }
     }
 
+    /// The final response to a request of ours that may have been a refresh of the session (RFC 4028 section 7).
+    private mutating func refreshed(by response: Message, retryAfter: Duration?, at now: Instant) {
+        if response.status < 300 {
+            sessionTimer.accepted(response, at: now)
+        } else if sessionTimer.raise(by: response) {
+            sessionTimer.retry(after: .zero, at: now)
+        } else {
+            sessionTimer.retry(after: retryAfter ?? .seconds(5), at: now)
+        }
+    }
+
+    /// A refresh that was due could not be sent: something else is under way. It is tried again.
+    package mutating func refreshLater(at now: Instant) { sessionTimer.retry(after: .seconds(2), at: now) }
+
     /// A request of ours in the dialog had no response, or could not be sent.
     package mutating func timedOut(_ method: Method, into actions: inout [SessionAction]) {
-        guard state != .ended, method != .cancel else { return }
+        guard state != .ended, method != .cancel, method != .prack else { return }
         if method == .invite { pendingReinvite = nil }
         actions.append(.noResponse(method: method))
         if method != .bye { lost(408, into: &actions) }

@@ -1,13 +1,25 @@
 // The caller's side of an INVITE (RFC 3261 sections 13.2, 8.1.3, 9.1): early dialogs by forking, the 2xx that wins and those that
-// come too late, ACKs and their repetition, CANCEL that waits for a provisional response and may lose against the 2xx.
+// come too late, ACKs and their repetition, PRACK for reliable provisional responses (RFC 3262 section 4), CANCEL that waits for a
+// provisional response and may lose against the 2xx.
+
+package import Basics
+
+/// One of several early dialogs that a forked INVITE may have.
+struct EarlyDialog: Sendable {
+    var dialog: Dialog
+    var reception = ReliableReception()
+}
 
 extension InviteSession {
     /// A session that places `invite`, built by `MessageWriter.request` (with a From tag). Send the octets in a client transaction,
     /// then give what comes of it to `received(response:)`, `timedOut` and `transportFailed`.
-    package init(placing invite: Message, end: LocalEnd, timers: TransactionTimers = TransactionTimers(), seed: UInt64) {
+    package init(
+        placing invite: Message, end: LocalEnd, timers: TransactionTimers = TransactionTimers(),
+        sessionTimer: SessionTimer.Settings = SessionTimer.Settings(), seed: UInt64
+    ) {
         self.init(
             state: .calling, isCaller: true, end: end, invite: invite, localTag: Array((try? invite.from().tag) ?? []),
-            timers: timers, seed: seed)
+            timers: timers, sessionTimer: sessionTimer, seed: seed)
     }
 
     /// Places the INVITE again in place of the one that was refused: with credentials (401, 407) or another target (3xx). It must
@@ -19,14 +31,17 @@ extension InviteSession {
         earlyDialogs = []
     }
 
+    /// The INVITE was refused because its session interval is too short (422): true when it may be placed again with a longer one.
+    package mutating func lengthenInterval(by response: Message) -> Bool { sessionTimer.raise(by: response) }
+
     /// A response of the INVITE's transaction, or a 2xx to an INVITE that has none any more.
-    package mutating func received(response: Message, into actions: inout [SessionAction]) {
+    package mutating func received(response: Message, at now: Instant, into actions: inout [SessionAction]) {
         if response.cSeqMethod != .invite || response.cSeq != invite.cSeq || dialog?.state == .confirmed {
-            return receivedInDialog(response, into: &actions)
+            return receivedInDialog(response, at: now, into: &actions)
         }
         switch response.status {
         case ..<200: provisional(response, into: &actions)
-        case ..<300: accepted(response, into: &actions)
+        case ..<300: accepted(response, at: now, into: &actions)
         default: refused(response.status, response, into: &actions)
         }
     }
@@ -41,15 +56,33 @@ extension InviteSession {
         guard response.status > 100, state != .ending else { return }
         state = .early
         let tag = Array((try? response.to().tag) ?? [])
-        if !tag.isEmpty, !earlyDialogs.contains(where: { $0.remoteTag == tag }), earlyDialogs.count < 32,
-            let early = try? Dialog(placing: invite, response: response)
-        {
-            earlyDialogs.append(early)
-        }
+        if !tag.isEmpty, !acknowledge(provisional: response, tag, into: &actions) { return }
         actions.append(.progress(response, remoteTag: tag))
     }
 
-    private mutating func accepted(_ response: Message, into actions: inout [SessionAction]) {
+    /// Takes a provisional response into its early dialog, and sends PRACK for a reliable one. False when it changes nothing: it was
+    /// taken before, or one before it is missing.
+    private mutating func acknowledge(
+        provisional response: Message, _ tag: [UInt8], into actions: inout [SessionAction]
+    ) -> Bool {
+        if !earlyDialogs.contains(where: { $0.dialog.remoteTag == tag }), earlyDialogs.count < 32,
+            let early = try? Dialog(placing: invite, response: response)
+        {
+            earlyDialogs.append(EarlyDialog(dialog: early))
+        }
+        guard let index = earlyDialogs.firstIndex(where: { $0.dialog.remoteTag == tag }) else { return true }
+        switch earlyDialogs[index].reception.verdict(on: response) {
+        case .plain: return true
+        case .absorb: return false
+        case .take(let rSeq):
+            let row = Array("RAck: \(rSeq) \(invite.cSeq) INVITE\r\n".utf8)
+            actions.append(
+                .send(earlyDialogs[index].dialog.request(.prack, end: end, branch: tokens.branch(), headers: row)))
+            return true
+        }
+    }
+
+    private mutating func accepted(_ response: Message, at now: Instant, into actions: inout [SessionAction]) {
         guard let won = dialog(of: response) else { return }
         let isOver = wantsCancel || state == .ended
         hasProvisional = true
@@ -66,6 +99,8 @@ extension InviteSession {
         dialog = won
         dialog!.state = .confirmed
         earlyDialogs = []
+        sessionTimer.accepted(response, at: now)
+        answerAllowsUpdate = sessionTimer.state == .ours && response.lists(.allow, "update")
         state = .confirmed
         unansweredCSeq = response.cSeq
         actions.append(.answered(response))
@@ -74,7 +109,7 @@ extension InviteSession {
     /// The dialog that a 2xx makes, or confirms.
     private func dialog(of response: Message) -> Dialog? {
         if !earlyDialogs.isEmpty, let tag = try? response.to().tag,
-            var early = earlyDialogs.first(where: { $0.remoteTag.elementsEqual(tag) })
+            var early = earlyDialogs.first(where: { $0.dialog.remoteTag.elementsEqual(tag) })?.dialog
         {
             early.confirm(response)
             return early

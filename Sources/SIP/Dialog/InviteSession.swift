@@ -1,7 +1,7 @@
 // One INVITE's life as the user of transactions sees it (RFC 3261 sections 13, 14, 15; RFC 6026): placed or answered, early
 // dialogs, the dialog that won, re-INVITEs, and its end. A pure machine: events in, actions out, one deadline.
 // Placing is in InvitePlacing.swift, answering in InviteAnswering.swift, what happens in the dialog in InviteInDialog.swift,
-// its end in InviteEnding.swift. It knows no SDP: bodies pass through, offer and answer are the caller's.
+// its end in InviteEnding.swift; reliable provisional responses in ReliableAnswering.swift. It knows no SDP: bodies pass through, offer and answer are the caller's.
 //
 //   state      means                                            leaves it
 //   calling    caller: no response yet                          provisional, final response, hang up
@@ -41,6 +41,8 @@ package enum SessionAction: Sendable {
     case response(Message, method: Method, retryAfter: Duration?)
     /// A request of ours in the dialog got no response.
     case noResponse(method: Method)
+    /// The session has to be refreshed (RFC 4028): send UPDATE, or a re-INVITE with the description as it is.
+    case refreshDue
     /// The session is over; comes once.
     case ended(SessionEnd)
 }
@@ -61,6 +63,10 @@ package enum SessionEnd: Sendable {
     case noACK
     /// The other end does not know the dialog any more (481), or gives no response (408).
     case dialogLost(status: Int)
+    /// Nobody refreshed the session in time (RFC 4028); a BYE was sent.
+    case notRefreshed
+    /// No PRACK came for a reliable provisional response; the INVITE was refused with 504.
+    case noPRACK
 }
 
 /// One INVITE session.
@@ -85,7 +91,7 @@ package struct InviteSession: Sendable {
     /// The dialog that won; nil before.
     package internal(set) var dialog: Dialog?
     /// Caller: early dialogs by forking.
-    package internal(set) var earlyDialogs: [Dialog] = []
+    var earlyDialogs: [EarlyDialog] = []
     /// The INVITE: ours (the latest, after digest) or theirs.
     package internal(set) var invite: Message
     /// The tag of this end.
@@ -93,6 +99,18 @@ package struct InviteSession: Sendable {
     /// Called: the INVITE's server transaction.
     package internal(set) var inviteTransaction: TransactionID?
     let timers: TransactionTimers
+    /// The session timer, whoever refreshes.
+    package internal(set) var sessionTimer: SessionTimer
+    /// Caller: the 2xx named UPDATE in Allow; kept only where a session timer needs it.
+    var answerAllowsUpdate = false
+    /// The other end named UPDATE in Allow, so that a refresh may be one.
+    package var peerAllowsUpdate: Bool { isCaller ? answerAllowsUpdate : invite.lists(.allow, "update") }
+    /// Called: reliable provisional responses; nil before the first.
+    var reliableResponses: ReliableResponses?
+    /// Called: an answer that waits for a PRACK.
+    var heldAnswer: HeldAnswer?
+    /// Called: our answer to the INVITE's offer has reached the other end reliably, so that an UPDATE may bring an offer.
+    var isAnswerKnown = false
     var tokens: TokenSource
     var unacknowledged: [Unacknowledged] = []
     /// ACKs of ours by CSeq and To tag, for repeated 2xx.
@@ -110,7 +128,8 @@ package struct InviteSession: Sendable {
     var openReinvite: (message: Message, transaction: TransactionID)?
 
     init(
-        state: State, isCaller: Bool, end: LocalEnd, invite: Message, localTag: [UInt8], timers: TransactionTimers, seed: UInt64
+        state: State, isCaller: Bool, end: LocalEnd, invite: Message, localTag: [UInt8], timers: TransactionTimers,
+        sessionTimer: SessionTimer.Settings, seed: UInt64
     ) {
         self.state = state
         self.isCaller = isCaller
@@ -118,15 +137,18 @@ package struct InviteSession: Sendable {
         self.invite = invite
         self.localTag = localTag
         self.timers = timers
+        self.sessionTimer = SessionTimer(sessionTimer)
         tokens = TokenSource(seed: seed)
     }
 
     /// When `fire` has something to do; `never` without anything.
     package var nextDeadline: Instant {
-        unacknowledged.reduce(Instant.never) { min($0, $1.repeatAt, $1.endAt) }
+        unacknowledged.reduce(min(sessionTimer.nextDeadline, reliableResponses?.nextDeadline ?? .never)) {
+            min($0, $1.repeatAt, $1.endAt)
+        }
     }
 
-    /// Repeats unacknowledged 2xx; gives the session up when no ACK came within 64*T1.
+    /// Repeats unacknowledged responses; gives the session up when no ACK or PRACK came within 64*T1, or when nobody refreshed it.
     package mutating func fire(at now: Instant, into actions: inout [SessionAction]) {
         for index in unacknowledged.indices.reversed() {
             if unacknowledged[index].endAt <= now {
@@ -141,6 +163,14 @@ package struct InviteSession: Sendable {
                 unacknowledged[index].repeatAt = now + unacknowledged[index].interval
             }
         }
+        fireReliable(at: now, into: &actions)
+        switch sessionTimer.fire(at: now) {
+        case .refresh: actions.append(.refreshDue)
+        case .expired:
+            sendBYE(headers: Array("Reason: SIP;cause=408;text=\"Session expired\"\r\n".utf8), into: &actions)
+            finish(.notRefreshed, into: &actions)
+        case nil: break
+        }
     }
 
     mutating func finish(_ reason: SessionEnd, into actions: inout [SessionAction]) {
@@ -148,6 +178,9 @@ package struct InviteSession: Sendable {
         state = .ended
         unacknowledged = []
         openReinvite = nil
+        sessionTimer.stop()
+        reliableResponses?.stopRepeating()
+        heldAnswer = nil
         actions.append(.ended(reason))
     }
 

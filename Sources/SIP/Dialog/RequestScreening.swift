@@ -25,6 +25,9 @@ package struct RequestScreening: Sendable {
         package var headers: [UInt8]
     }
 
+    /// The value of Supported.
+    package var supported: String { extensions.sorted().joined(separator: ", ") }
+
     /// The value of Allow.
     package var allow: String { Method.allCases.filter(methods.contains).map { "\($0.name)" }.joined(separator: ", ") }
 

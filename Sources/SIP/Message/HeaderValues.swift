@@ -74,10 +74,20 @@ extension Message {
     /// The tokens of a list such as Require, Supported or Allow.
     package func tokens(_ kind: HeaderKind) -> [String] { values(kind).map { text(self[$0]) } }
 
-    /// Whether a list holds a token, without regard to case.
+    /// Whether a list holds a token, given in lower case; case does not count.
     package func lists(_ kind: HeaderKind, _ token: StaticString) -> Bool {
-        octets.withUnsafeBufferPointer { buffer in
-            values(kind).contains { equalsIgnoringCase(buffer.baseAddress!, $0, token) }
+        rows.contains { row in
+            row.kind == kind
+                && octets.withUnsafeBufferPointer { buffer in
+                    let base = buffer.baseAddress!
+                    var start = Int(row.value.start)
+                    while start < Int(row.value.end) {
+                        let end = elementEnd(base, OctetRange(start, Int(row.value.end)))
+                        if equalsIgnoringCase(base, trimmed(base, start, end), token) { return true }
+                        start = end + 1
+                    }
+                    return false
+                }
         }
     }
 

@@ -3,6 +3,7 @@
 
 package import Basics
 package import CallEngine
+package import SIP
 
 /// The configuration of a server.
 package struct Configuration: Sendable {
@@ -31,6 +32,8 @@ package struct Configuration: Sendable {
         ]
         /// The address in SDP, Via and Contact; nil: the local one on which the peer is reached.
         package var external: IPAddress?
+        /// The session timer that calls of this end ask for (RFC 4028).
+        package var sessionTimer = SessionTimer.Settings()
     }
 
     package struct RTP: Sendable {
@@ -74,6 +77,7 @@ package struct Configuration: Sendable {
     /// What the engine needs to know of it.
     package var engineSettings: EngineSettings {
         EngineSettings(
-            listeners: sip.listen, external: sip.external, rtpPorts: rtp.ports, limits: limits, lines: lines)
+            listeners: sip.listen, external: sip.external, rtpPorts: rtp.ports, limits: limits, lines: lines,
+            sessionTimer: sip.sessionTimer)
     }
 }

@@ -16,6 +16,7 @@ package struct ConfigurationChange: Equatable, Sendable {
         }
         note("sip.listen", old.sip.listen == new.sip.listen, restart: true)
         note("sip.external", old.sip.external == new.sip.external, restart: true)
+        note("sip.session-timer", old.sip.sessionTimer == new.sip.sessionTimer, restart: true)
         note("rtp.ports", old.rtp.ports == new.rtp.ports, restart: true)
         note("limits", old.limits == new.limits)
         note("lines", old.lines == new.lines, restart: true)

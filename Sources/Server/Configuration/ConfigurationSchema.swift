@@ -4,6 +4,7 @@ import Basics
 import CallEngine
 import FlowEngine
 import Foundation
+import SIP
 
 /// Turns the tree of a file into a `Configuration`.
 struct ConfigurationSchema {
@@ -48,7 +49,7 @@ struct ConfigurationSchema {
     private func readSIP(_ top: FieldReader, into sip: inout Configuration.SIP) {
         guard
             let fields = top.section(
-                "sip", known: ["listen", "external"], later: ["tls": "certificates for TLS"])
+                "sip", known: ["listen", "external", "session-timer"], later: ["tls": "certificates for TLS"])
         else { return }
         if let listeners = fields.texts("listen") {
             sip.listen = listeners.compactMap { listener($0, fields) }
@@ -58,6 +59,7 @@ struct ConfigurationSchema {
                 sink.error(at: listeners[index].place, "`sip.listen` has \(listeners[index].shown) twice")
             }
         }
+        readSessionTimer(fields, into: &sip)
         if let external = fields.text("external") {
             sip.external = IPAddress(external.text)
             if sip.external == nil {
@@ -66,6 +68,19 @@ struct ConfigurationSchema {
                     mend: "write the numeric address under which others reach this machine, such as 203.0.113.10")
             }
         }
+    }
+
+    /// `session-timer`: the interval that is asked for, or `off`.
+    private func readSessionTimer(_ fields: FieldReader, into sip: inout Configuration.SIP) {
+        guard let interval = fields.text("session-timer"), interval.text != "off" else { return }
+        guard let duration = try? FlowDuration.parse(interval.text), case let seconds = duration.components.seconds,
+            (90...86_400).contains(seconds)
+        else {
+            return sink.error(
+                at: interval.place, "`sip.session-timer` is a time from 90s to 24h or `off`, not \(interval.shown)",
+                mend: "30m is usual (RFC 4028)")
+        }
+        sip.sessionTimer = SessionTimer.Settings(interval: Int(seconds))
     }
 
     private func listener(_ value: LocatedText, _ fields: FieldReader) -> EngineSettings.Listener? {
