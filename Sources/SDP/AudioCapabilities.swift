@@ -38,10 +38,10 @@ package struct AudioCodec: Hashable, Sendable {
     var isTelephoneEvent: Bool { name == Self.telephoneEventName }
 
     /// The same encoding; fmtp aside.
-    func matches(_ map: RTPMap) -> Bool {
-        guard sameName(name, map.name) else { return false }
+    func matches(_ map: MapField) -> Bool {
+        guard map.name.equals(ignoringCase: name) else { return false }
         // Opus is 48000/2 whatever is written (RFC 7587 section 7); devices leave the channels out.
-        if sameName(name, "opus") { return map.clockRate == clockRate }
+        if map.clockRate == 48000, sameName(name, "opus") { return clockRate == 48000 }
         // G.722 with its true sampling rate in the rtpmap is an old mistake.
         if staticPayload == 9, map.payload == 9 { return true }
         return map.clockRate == clockRate && map.channels == channels
@@ -54,11 +54,12 @@ package struct AudioCodec: Hashable, Sendable {
 
 /// Compares encoding names: ASCII, without regard to case.
 func sameName(_ left: String, _ right: String) -> Bool {
+    if left == right { return true }
     guard left.utf8.count == right.utf8.count else { return false }
     return zip(left.utf8, right.utf8).allSatisfy { lower($0) == lower($1) }
 }
 
-private func lower(_ byte: UInt8) -> UInt8 {
+func lower(_ byte: UInt8) -> UInt8 {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
 }
 
@@ -72,15 +73,19 @@ package struct AudioCapabilities: Equatable, Sendable {
     }
 
     /// In our order of preference; at least one.
-    package var codecs: [AudioCodec]
+    package let codecs: [AudioCodec]
     /// Whose order decides when we answer.
-    package var preference: Preference
+    package let preference: Preference
     /// telephone-event (RFC 4733) at each clock of `codecs`, and at 8000 Hz.
-    package var telephoneEvents: Bool
+    package let telephoneEvents: Bool
     /// a=ptime of our offers, in milliseconds: 10 to 60.
-    package var packetTime: Int
+    package let packetTime: Int
     /// Offer RTP and RTCP on one port. An offer of it is always accepted.
-    package var offersRTCPMux: Bool
+    package let offersRTCPMux: Bool
+    /// What a first offer holds, and its text: the same for every session.
+    let formats: [AudioFormat]
+    let formatList: [UInt8]
+    let formatLines: [UInt8]
 
     package init(
         codecs: [AudioCodec], preference: Preference = .theirs, telephoneEvents: Bool = true, packetTime: Int = 20,
@@ -92,15 +97,12 @@ package struct AudioCapabilities: Equatable, Sendable {
         self.telephoneEvents = telephoneEvents
         self.packetTime = packetTime
         self.offersRTCPMux = offersRTCPMux
-    }
-
-    /// The clocks at which we do telephone-event, the codecs' order first.
-    var telephoneEventClocks: [UInt32] {
-        guard telephoneEvents else { return [] }
-        var clocks: [UInt32] = []
-        for codec in codecs where !clocks.contains(codec.clockRate) { clocks.append(codec.clockRate) }
-        if !clocks.contains(8000) { clocks.append(8000) }
-        return clocks
+        var numbers = PayloadNumbers()
+        formats = numbers.offer(codecs, telephoneEvents: telephoneEvents)
+        var (list, lines) = (DescriptionWriter(), DescriptionWriter())
+        list.append(listOf: formats)
+        lines.append(linesOf: formats)
+        (formatList, formatLines) = (list.octets, lines.octets)
     }
 }
 
@@ -109,9 +111,15 @@ package struct AudioFormat: Equatable, Sendable {
     package var payload: UInt8
     package var codec: AudioCodec
 
+    package var isTelephoneEvent: Bool { codec.isTelephoneEvent }
+
     package init(payload: UInt8, codec: AudioCodec) {
         self.payload = payload
         self.codec = codec
+    }
+
+    init(_ events: TelephoneEventFormat) {
+        self.init(payload: events.payload, codec: .telephoneEvent(clockRate: events.clockRate))
     }
 }
 
@@ -129,18 +137,15 @@ package struct TelephoneEventFormat: Equatable, Sendable {
 
 /// What an exchange agreed on for the audio stream.
 package struct AudioAgreement: Equatable, Sendable {
-    /// What we send.
-    package var codec: AudioCodec
+    /// What may arrive, with the numbers that it may arrive under: what we send first, telephone-event last. A peer that uses its own
+    /// number instead of ours is understood as well.
+    package var formats: [AudioFormat]
     /// The number to send it with: theirs.
     package var sendPayload: UInt8
     /// The fmtp that they gave for it: how they want to receive it.
     package var remoteParameters: String?
-    /// What may arrive, with the numbers that it may arrive under; `codec` first. A peer that uses its own number instead of ours
-    /// is understood as well.
-    package var receiveFormats: [AudioFormat]
     /// nil: they take no telephone-event.
     package var sendEvents: TelephoneEventFormat?
-    package var receiveEvents: [TelephoneEventFormat]
     /// Milliseconds a packet that we send: what they asked for within 10 to 60, else our own.
     package var packetTime: Int
     /// Where our RTP goes. `0.0.0.0` or `::` (old-style hold, RFC 3264 section 8.4): nowhere.
@@ -158,4 +163,13 @@ package struct AudioAgreement: Equatable, Sendable {
     package var heldByLocal: Bool
     /// Which m= it is, from 0.
     package var mediaIndex: Int
+
+    /// What we send.
+    package var codec: AudioCodec { formats[0].codec }
+    /// The audio that may arrive, `codec` first.
+    package var receiveFormats: [AudioFormat] { formats.filter { !$0.isTelephoneEvent } }
+    /// The keys that may arrive.
+    package var receiveEvents: [TelephoneEventFormat] {
+        formats.compactMap { $0.isTelephoneEvent ? TelephoneEventFormat(payload: $0.payload, clockRate: $0.codec.clockRate) : nil }
+    }
 }

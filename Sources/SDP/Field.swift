@@ -10,8 +10,8 @@ private let tab = UInt8(ascii: "\t")
 
 struct Field {
     private var bytes: UnsafeRawBufferPointer
-    private var start: Int
-    private var end: Int
+    private(set) var start: Int
+    private(set) var end: Int
 
     /// The range without blanks at both ends.
     init(_ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) {
@@ -21,12 +21,19 @@ struct Field {
         self = trimmed()
     }
 
+    /// A range that was trimmed before.
+    init(trimmed bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int) {
+        self.bytes = bytes
+        self.start = start
+        self.end = end
+    }
+
     var count: Int { end - start }
     var isEmpty: Bool { start == end }
     subscript(index: Int) -> UInt8 { bytes[start + index] }
 
     /// Bytes that are no UTF-8 become U+FFFD.
-    var string: String { String(decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<end]), as: UTF8.self) }
+    var string: String { String(decoding: slice, as: UTF8.self) }
 
     func trimmed() -> Field {
         var result = self
@@ -50,6 +57,16 @@ struct Field {
         return token
     }
 
+    /// All words, parted by blanks.
+    var tokens: [Field] {
+        var (rest, tokens) = (self, [Field]())
+        while true {
+            let token = rest.nextToken()
+            if token.isEmpty { return tokens }
+            tokens.append(token)
+        }
+    }
+
     /// The bytes up to `separator` (all of them when it is not there); moves behind it.
     mutating func splitting(at separator: UInt8) -> Field {
         var head = self
@@ -65,6 +82,21 @@ struct Field {
         for index in 0..<count where bytes[start + index] != text.utf8Start[index] { return false }
         return true
     }
+
+    /// ASCII, without regard to case.
+    func equals(ignoringCase text: String) -> Bool {
+        let utf8 = text.utf8
+        guard count == utf8.count else { return false }
+        var index = start
+        for byte in utf8 {
+            if lower(byte) != lower(bytes[index]) { return false }
+            index += 1
+        }
+        return true
+    }
+
+    /// The bytes themselves.
+    var slice: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
 
     /// A number of 1 to 10 decimal digits, at most `limit`.
     func number(upTo limit: Int) -> Int? {

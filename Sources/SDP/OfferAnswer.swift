@@ -1,6 +1,5 @@
-// Offer/answer (RFC 3264, RFC 6337) for a session with one audio stream, as a value: descriptions in, descriptions and an
-// agreement out. Copy it for each early dialog of a forked call. It does no SRTP and no ICE yet: descriptions that demand one
-// are refused; what a later part needs of them is in `remoteDescription`.
+// Offer/answer (RFC 3264, RFC 6337) for a session with one audio stream, as a value: descriptions in, octets and an agreement out.
+// Copy it for each early dialog of a forked call. It does no SRTP and no ICE yet: descriptions that demand one are refused.
 //
 //   state        event                 next
 //   idle         makeOffer             offered          idle = nothing agreed; stable = an agreement holds
@@ -35,14 +34,7 @@ package enum OfferAnswerError: Error, Equatable, Sendable, CaseIterable {
 }
 
 package struct OfferAnswer: Sendable {
-    /// An m= of the session, kept for further offers: their number and order never change (RFC 3264 section 8).
-    struct Slot: Sendable {
-        var kind: String
-        var transport: String
-        var formats: [String]
-    }
-
-    package var capabilities: AudioCapabilities
+    package let capabilities: AudioCapabilities
     /// Where we take RTP. A change is told with the next offer or answer.
     package var local: SocketAddress
     /// nil: the port after `local`'s (RFC 3550 section 11); told with a=rtcp otherwise.
@@ -52,20 +44,21 @@ package struct OfferAnswer: Sendable {
 
     /// What holds; nil before the first exchange.
     package private(set) var agreement: AudioAgreement?
-    /// Their last accepted description.
-    package private(set) var remoteDescription: SessionDescription?
-    /// Our last description, sent or to be sent.
-    package private(set) var localDescription: SessionDescription?
+    /// Our last description, sent or to be sent. Its m= lines tell the session's, whose number and order never change (RFC 3264
+    /// section 8).
+    package private(set) var localDescription: [UInt8]?
     /// Whether our offer waits for its answer.
     package private(set) var isOffering = false
 
     let sessionID: UInt64
-    var version: UInt64
-    var payloads = PayloadNumbers()
-    var slots: [Slot] = []
-    var audioSlot: Int?
-    /// What our offer said: the numbers under which media may come, even before the answer.
-    package internal(set) var offeredFormats: [AudioFormat] = []
+    private(set) var version: UInt64
+    private var payloads = PayloadNumbers()
+    /// Which m= is our audio, and its proto.
+    private(set) var audioSlot: Int?
+    private(set) var transport = "RTP/AVP"
+    /// What our last offer said: the numbers under which media may come, even before the answer.
+    package private(set) var offeredFormats: [AudioFormat] = []
+    private(set) var offeredMux = false
     private var ownLastOffer = false
 
     /// `sessionID` is put into o=, and its version starts there too: any number below 2^62, unique to the session.
@@ -80,10 +73,24 @@ package struct OfferAnswer: Sendable {
     // MARK: Our offer
 
     /// An offer to send: the first, the one of a 200 to an INVITE without one, a hold, a change.
-    package mutating func makeOffer() -> SessionDescription {
+    package mutating func makeOffer() -> [UInt8] {
         precondition(!isOffering, "one offer at a time (RFC 3264 section 4)")
         isOffering = true
-        return publish(offerMedia())
+        if offeredFormats.isEmpty, payloads.isEmpty {
+            offeredFormats = capabilities.formats
+        } else {
+            payloads.keep(offeredFormats)
+            offeredFormats = payloads.offer(capabilities.codecs, telephoneEvents: capabilities.telephoneEvents)
+        }
+        offeredMux = agreement?.rtcpMux ?? capabilities.offersRTCPMux
+        if audioSlot == nil { audioSlot = 0 }
+        var offer = writeOffer()
+        if isChange(offer) {
+            version += 1
+            offer = writeOffer()
+        }
+        localDescription = offer
+        return offer
     }
 
     /// Our offer was refused or failed: what was agreed before it holds on (RFC 3261 section 14.1).
@@ -94,91 +101,99 @@ package struct OfferAnswer: Sendable {
 
     /// Takes the answer to our offer. A second answer to the same offer is taken as well (183, then a different 200).
     package mutating func receive(answer: SessionDescription) throws(OfferAnswerError) {
-        guard isOffering || ownLastOffer, let offer = localDescription, let slot = audioSlot else { throw .unexpected }
-        guard answer.media.count > slot, sameName(answer.media[slot].kind, "audio") else {
-            throw answer.media.contains { $0.kind == "audio" } ? .badAnswer : .noAudio
-        }
-        let found = try readAnswer(answer, slot: slot, offer: offer.media[slot])
+        guard isOffering || ownLastOffer, let audioSlot else { throw .unexpected }
+        let found = try answer.read { (lines) throws(OfferAnswerError) in try readAnswer(lines, slot: audioSlot) }
         agreement = found
-        remoteDescription = answer
         isOffering = false
         ownLastOffer = true
-        for format in found.receiveFormats.reversed() { payloads.remember(format) }
+        payloads.remember(found.formats)
     }
 
     // MARK: Their offer
 
     /// Answers an offer and makes its agreement the one that holds. On an error nothing has changed.
-    package mutating func answer(to offer: SessionDescription) throws(OfferAnswerError) -> SessionDescription {
+    package mutating func answer(to offer: SessionDescription) throws(OfferAnswerError) -> [UInt8] {
         guard !isOffering else { throw .glare }
-        let found = try readOffer(offer)
-        slots = offer.media.map { Slot(kind: $0.kind, transport: $0.transport, formats: $0.formats) }
-        audioSlot = found.agreement.mediaIndex
+        let found = try offer.read { (lines) throws(OfferAnswerError) in try readOffer(lines) }
         agreement = found.agreement
-        remoteDescription = offer
+        audioSlot = found.agreement.mediaIndex
+        transport = found.transport
         ownLastOffer = false
-        for format in found.numbers { payloads.remember(format) }
-        return publish(found.media)
+        payloads.remember(found.agreement.formats)
+        var answer = writeAnswer(to: offer, found.agreement)
+        if isChange(answer) {
+            version += 1
+            answer = writeAnswer(to: offer, found.agreement)
+        }
+        localDescription = answer
+        return answer
     }
 
     /// Whether an offer would be accepted now; nothing changes. For the choice between 200 and 488 before the answer is due.
     package func refusal(of offer: SessionDescription) -> OfferAnswerError? {
         guard !isOffering else { return .glare }
         do throws(OfferAnswerError) {
-            _ = try readOffer(offer)
+            _ = try offer.read { (lines) throws(OfferAnswerError) in try readOffer(lines) }
             return nil
         } catch {
             return error
         }
     }
 
-    // MARK: Our description
-
-    /// Puts the session part around `media`. The version rises exactly when the body differs from the last one that was sent,
-    /// accepted or not (RFC 3264 section 8).
-    private mutating func publish(_ media: [MediaDescription]) -> SessionDescription {
-        let connection =
-            localDescription?.connection.flatMap { $0.address == local.ip ? $0 : nil } ?? ConnectionData(address: local.ip)
-        var description = SessionDescription(connection: connection, media: media)
-        if let last = localDescription {
-            description.origin = last.origin
-            if description == last { return last }
-            version += 1
-        }
-        description.origin = Origin(sessionID: sessionID, version: version, connection: connection)
-        localDescription = description
-        return description
-    }
+    /// The version rises exactly when the body differs from the last one that was sent, accepted or not (RFC 3264 section 8).
+    private func isChange(_ description: [UInt8]) -> Bool { localDescription.map { $0 != description } ?? false }
 }
 
 /// The numbers that encodings got in this session. A number once used for an encoding is not given to another one
 /// (RFC 3264 section 8.3.2).
 struct PayloadNumbers: Sendable {
+    /// The latest first.
     private var known: [AudioFormat] = []
     /// 96 to 127, the usual number of telephone-event last.
     private static let dynamic = (UInt8(96)...127).filter { $0 != 101 } + [101]
 
-    /// The latest number of an encoding.
-    func number(of codec: AudioCodec) -> UInt8? {
-        known.last { $0.codec.isSameEncoding(as: codec) }?.payload
+    var isEmpty: Bool { known.isEmpty }
+
+    /// What an exchange agreed on.
+    mutating func remember(_ formats: [AudioFormat]) {
+        known = known.isEmpty ? formats : formats + known.filter { !formats.contains($0) }
     }
 
-    mutating func remember(_ format: AudioFormat) {
-        known.removeAll { $0 == format }
-        known.append(format)
+    /// What was offered, too: less than what was agreed on since.
+    mutating func keep(_ formats: [AudioFormat]) {
+        for format in formats where !known.contains(format) { known.append(format) }
     }
 
-    /// The number for an offer, beside those that the same offer uses already.
-    mutating func assign(_ codec: AudioCodec, beside taken: [AudioFormat]) -> UInt8 {
-        if let number = number(of: codec), !taken.contains(where: { $0.payload == number }) { return number }
-        if let number = codec.staticPayload { return number }
+    /// An offer of these, each with its number.
+    mutating func offer(_ codecs: [AudioCodec], telephoneEvents: Bool) -> [AudioFormat] {
+        var offer: [AudioFormat] = []
+        for codec in codecs { add(codec, to: &offer) }
+        guard telephoneEvents else { return offer }
+        // At the codecs' clocks, and at 8000 Hz.
+        for clock in codecs.map(\.clockRate) + [8000] where !offer.contains(where: { $0.isTelephoneEvent(at: clock) }) {
+            add(.telephoneEvent(clockRate: clock), to: &offer)
+        }
+        return offer
+    }
+
+    private mutating func add(_ codec: AudioCodec, to offer: inout [AudioFormat]) {
+        let format = AudioFormat(payload: number(for: codec, beside: offer), codec: codec)
+        offer.append(format)
+        keep([format])
+    }
+
+    /// The number for an encoding, beside those that the same offer uses already.
+    private func number(for codec: AudioCodec, beside taken: [AudioFormat]) -> UInt8 {
         let isFree = { (number: UInt8) in !taken.contains { $0.payload == number } }
-        let isUnused = { [known] (number: UInt8) in isFree(number) && !known.contains { $0.payload == number } }
+        if let latest = known.first(where: { $0.codec.isSameEncoding(as: codec) })?.payload, isFree(latest) { return latest }
+        if let number = codec.staticPayload { return number }
+        let isUnused = { (number: UInt8) in isFree(number) && !known.contains { $0.payload == number } }
         // Many devices expect telephone-event at 101 and nothing else there.
-        let usual = codec.isTelephoneEvent && codec.clockRate == 8000 ? [UInt8(101)] : []
-        let number =
-            usual.first(where: isUnused) ?? Self.dynamic.first(where: isUnused) ?? Self.dynamic.first(where: isFree) ?? 127
-        remember(AudioFormat(payload: number, codec: codec))
-        return number
+        if codec.isTelephoneEvent, codec.clockRate == 8000, isUnused(101) { return 101 }
+        return Self.dynamic.first(where: isUnused) ?? Self.dynamic.first(where: isFree) ?? 127
     }
+}
+
+extension AudioFormat {
+    func isTelephoneEvent(at clockRate: UInt32) -> Bool { isTelephoneEvent && codec.clockRate == clockRate }
 }

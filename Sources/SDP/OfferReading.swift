@@ -6,150 +6,179 @@ import Basics
 extension OfferAnswer {
     struct Accepted {
         var agreement: AudioAgreement
-        /// Our whole answer.
-        var media: [MediaDescription]
-        /// Every number of our answer, telephone-event too.
-        var numbers: [AudioFormat]
+        /// The proto of the line, as written.
+        var transport: String
     }
 
     /// Takes the audio line in use when it is still usable, else the first usable one (RFC 3264 section 5.1 lets an offer have
     /// several); the others are refused in place.
-    func readOffer(_ offer: SessionDescription) throws(OfferAnswerError) -> Accepted {
-        var indices = offer.media.indices.filter { sameName(offer.media[$0].kind, "audio") }
-        if let audioSlot, let place = indices.firstIndex(of: audioSlot) { indices.insert(indices.remove(at: place), at: 0) }
+    func readOffer(_ offer: DescriptionLines) throws(OfferAnswerError) -> Accepted {
         var refusal = OfferAnswerError.noAudio
-        for index in indices {
-            do throws(OfferAnswerError) {
-                return try accept(offer, index: index)
-            } catch {
-                // The nearest miss is the reason that is told.
-                if refusal == .noAudio || refusal == .audioRejected { refusal = error }
-            }
-        }
+        if let audioSlot, let found = firstUsable(offer, only: audioSlot, &refusal) { return found }
+        if let found = firstUsable(offer, only: nil, &refusal) { return found }
         throw refusal
     }
 
-    private func accept(_ offer: SessionDescription, index: Int) throws(OfferAnswerError) -> Accepted {
-        let theirs = offer.media[index]
-        let remote = try remoteAddress(of: theirs, in: offer)
-        let formats = audioFormats(of: theirs, offered: [])
-        guard let chosen = choose(from: formats) else { throw .noCommonCodec }
-        let events = chooseEvents(from: theirs, clockRate: chosen.codec.clockRate)
-        let agreement = makeAgreement(
-            theirs, in: offer, index: index, remote: remote, send: chosen, receive: [chosen], events: events,
-            receiveEvents: events.map { [$0] } ?? [], mux: theirs.rtcpMux)
-
-        var numbers = [chosen]
-        if let events {
-            numbers.append(AudioFormat(payload: events.payload, codec: .telephoneEvent(clockRate: events.clockRate)))
+    /// The first line that is audio and usable; the nearest miss is the reason that is told.
+    private func firstUsable(_ offer: DescriptionLines, only: Int?, _ refusal: inout OfferAnswerError) -> Accepted? {
+        var (place, index) = (0, 0)
+        while let (theirs, end) = offer.medium(from: place) {
+            defer { (place, index) = (end, index + 1) }
+            let line = theirs.medium
+            guard only == nil || only == index, line.isAudio else { continue }
+            do throws(OfferAnswerError) {
+                return try accept(theirs, line, in: offer, index: index)
+            } catch {
+                if refusal == .noAudio || refusal == .audioRejected { refusal = error }
+            }
         }
-        var answer = offer.media.map { medium in
-            // Refused in place; the fmt list only has to be there (RFC 3264 section 6).
-            MediaDescription(
-                kind: medium.kind, port: 0, transport: medium.transport, formats: medium.formats.isEmpty ? ["0"] : medium.formats)
-        }
-        answer[index] = audioMedium(
-            transport: theirs.transport, numbers: numbers, direction: agreement.direction, packetTime: agreement.packetTime,
-            mux: agreement.rtcpMux)
-        return Accepted(agreement: agreement, media: answer, numbers: numbers)
+        return nil
     }
 
-    func readAnswer(
-        _ answer: SessionDescription, slot: Int, offer: MediaDescription
-    ) throws(OfferAnswerError) -> AudioAgreement {
-        let theirs = answer.media[slot]
-        let remote = try remoteAddress(of: theirs, in: answer)
-        let usable = audioFormats(of: theirs, offered: offeredFormats).filter { format in
-            offeredFormats.contains { $0.codec.isSameEncoding(as: format.codec) }
-        }
-        guard let send = usable.first else { throw .noCommonCodec }
+    private func accept(
+        _ theirs: PartLines, _ line: MediumField, in offer: DescriptionLines, index: Int
+    ) throws(OfferAnswerError) -> Accepted {
+        let remote = try remoteAddress(of: theirs, line, in: offer)
+        guard let chosen = choose(from: theirs, line) else { throw .noCommonCodec }
+        let events = chooseEvents(from: theirs, line, clockRate: chosen.codec.clockRate)
+        let agreement = makeAgreement(
+            theirs, in: offer, index: index, remote: remote, formats: events.map { [chosen, AudioFormat($0)] } ?? [chosen],
+            sendPayload: chosen.payload, events: events, mux: theirs.last(.rtcpMux) != nil)
+        return Accepted(agreement: agreement, transport: line.transport.equals("RTP/AVP") ? "RTP/AVP" : line.transport.string)
+    }
 
+    func readAnswer(_ answer: DescriptionLines, slot: Int) throws(OfferAnswerError) -> AudioAgreement {
+        var (place, index) = (0, 0)
+        var hasAudio = false
+        while let (theirs, end) = answer.medium(from: place) {
+            let line = theirs.medium
+            if line.isAudio {
+                if index == slot { return try accept(answer: theirs, line, in: answer, index: index) }
+                hasAudio = true
+            }
+            (place, index) = (end, index + 1)
+        }
+        throw hasAudio ? .badAnswer : .noAudio
+    }
+
+    private func accept(
+        answer theirs: PartLines, _ line: MediumField, in answer: DescriptionLines, index: Int
+    ) throws(OfferAnswerError) -> AudioAgreement {
+        let remote = try remoteAddress(of: theirs, line, in: answer)
         // They send with our numbers; some devices use their own, which is harmless to understand where it means nothing else.
-        var receive: [AudioFormat] = []
-        for format in usable {
-            if let ours = offeredFormats.first(where: { $0.codec.isSameEncoding(as: format.codec) }) { receive.append(ours) }
+        var formats: [AudioFormat] = []
+        var foreign: [AudioFormat] = []
+        var send: UInt8?
+        eachFormat(of: theirs, line, offered: offeredFormats) { format in
+            guard let ours = offeredFormats.first(where: { $0.codec.isSameEncoding(as: format.codec) }) else { return true }
+            if send == nil { send = format.payload }
+            formats.append(ours)
+            if !offeredFormats.contains(where: { $0.payload == format.payload }) { foreign.append(format) }
+            return true
         }
-        for format in usable where !offeredFormats.contains(where: { $0.payload == format.payload }) {
-            receive.append(format)
-        }
-        let events = chooseEvents(from: theirs, clockRate: send.codec.clockRate)
-        var receiveEvents: [TelephoneEventFormat] = []
+        guard let send else { throw .noCommonCodec }
+        formats += foreign
+        let events = chooseEvents(from: theirs, line, clockRate: formats[0].codec.clockRate)
         if let events {
-            receiveEvents = offeredFormats.filter { $0.codec.isTelephoneEvent }
-                .map { TelephoneEventFormat(payload: $0.payload, clockRate: $0.codec.clockRate) }
-                .filter { format in events.clockRate == format.clockRate || declaresEvent(theirs, clock: format.clockRate) }
-            if !offeredFormats.contains(where: { $0.payload == events.payload }) { receiveEvents.append(events) }
+            formats += offeredFormats.filter { format in
+                format.isTelephoneEvent
+                    && (events.clockRate == format.codec.clockRate || declaresEvents(theirs, at: format.codec.clockRate))
+            }
+            if !offeredFormats.contains(where: { $0.payload == events.payload }) { formats.append(AudioFormat(events)) }
         }
         return makeAgreement(
-            theirs, in: answer, index: slot, remote: remote, send: send, receive: receive, events: events,
-            receiveEvents: receiveEvents, mux: theirs.rtcpMux && offer.rtcpMux)
+            theirs, in: answer, index: index, remote: remote, formats: formats, sendPayload: send, events: events,
+            mux: offeredMux && theirs.last(.rtcpMux) != nil)
     }
 
-    private func declaresEvent(_ medium: MediaDescription, clock: UInt32) -> Bool {
-        medium.rtpMaps.contains { AudioCodec.telephoneEvent(clockRate: clock).matches($0) }
+    private func declaresEvents(_ medium: PartLines, at clock: UInt32) -> Bool {
+        medium.lines.contains { line in
+            line.kind == .rtpMap && MapField(medium.field(line)).map { $0.isTelephoneEvent && $0.clockRate == clock } == true
+        }
     }
 
     // MARK: Parts
 
     private func remoteAddress(
-        of medium: MediaDescription, in description: SessionDescription
+        of medium: PartLines, _ line: MediumField, in description: DescriptionLines
     ) throws(OfferAnswerError) -> SocketAddress {
-        guard medium.port != 0 else { throw .audioRejected }
+        guard line.port != 0 else { throw .audioRejected }
         // a=crypto in RTP/AVP does not make a stream encrypted, nor does a fingerprint: the proto decides.
-        guard sameName(medium.transport, "RTP/AVP") || sameName(medium.transport, "RTP/AVPF") else { throw .unsupportedTransport }
+        guard line.transport.equals(ignoringCase: "RTP/AVP") || line.transport.equals(ignoringCase: "RTP/AVPF") else {
+            throw .unsupportedTransport
+        }
         guard let ip = description.address(of: medium), ip.isV6 == local.ip.isV6, !ip.isMulticast else { throw .noUsableAddress }
-        return SocketAddress(ip: ip, port: medium.port)
+        return SocketAddress(ip: ip, port: line.port)
     }
 
-    /// Their audio formats that we have, in their order, with their numbers and our codecs.
-    private func audioFormats(of medium: MediaDescription, offered: [AudioFormat]) -> [AudioFormat] {
-        var result: [AudioFormat] = []
-        for format in medium.formats {
-            guard let payload = UInt8(format), payload < 128 else { continue }
-            let codec: AudioCodec?
-            if let map = medium.rtpMap(of: payload) {
-                codec = capabilities.codecs.first { $0.matches(map) }
-            } else if payload < 96 {
-                codec = capabilities.codecs.first { $0.staticPayload == payload }
-            } else {
-                // A dynamic number without rtpmap means something only where we gave it its meaning.
-                codec = offered.first { $0.payload == payload && !$0.codec.isTelephoneEvent }?.codec
-            }
-            guard let codec, !result.contains(where: { $0.codec.isSameEncoding(as: codec) }) else { continue }
-            result.append(AudioFormat(payload: payload, codec: codec))
+    /// Their audio formats that we have, in their order, with their numbers and our codecs, until `take` returns false. Each encoding
+    /// once.
+    private func eachFormat(
+        of medium: PartLines, _ line: MediumField, offered: [AudioFormat], _ take: (AudioFormat) -> Bool
+    ) {
+        var seen: UInt64 = 0
+        var rest = line.formats
+        while true {
+            let word = rest.nextToken()
+            guard !word.isEmpty else { return }
+            guard let payload = word.number(upTo: 127),
+                let index = codec(UInt8(payload), of: medium, offered: offered), seen & (1 << UInt64(index)) == 0
+            else { continue }
+            seen |= 1 << UInt64(index)
+            if !take(AudioFormat(payload: UInt8(payload), codec: capabilities.codecs[index])) { return }
         }
-        return result
     }
 
-    private func choose(from formats: [AudioFormat]) -> AudioFormat? {
-        switch capabilities.preference {
-        case .theirs: return formats.first
-        case .ours:
-            for codec in capabilities.codecs {
-                if let format = formats.first(where: { $0.codec.isSameEncoding(as: codec) }) { return format }
+    /// Which codec of ours they mean by a number.
+    private func codec(_ payload: UInt8, of medium: PartLines, offered: [AudioFormat]) -> Int? {
+        let codecs = capabilities.codecs
+        if let map = medium.map(of: payload) { return codecs.firstIndex { $0.matches(map) } }
+        if payload < 96 { return codecs.firstIndex { $0.staticPayload == payload } }
+        // A dynamic number without rtpmap means something only where we gave it its meaning.
+        guard let format = offered.first(where: { $0.payload == payload }) else { return nil }
+        return codecs.firstIndex { $0.isSameEncoding(as: format.codec) }
+    }
+
+    private func choose(from medium: PartLines, _ line: MediumField) -> AudioFormat? {
+        var chosen: (format: AudioFormat, rank: Int)?
+        eachFormat(of: medium, line, offered: []) { format in
+            if capabilities.preference == .theirs {
+                chosen = (format, 0)
+                return false
             }
-            return nil
+            let rank = capabilities.codecs.firstIndex(of: format.codec) ?? .max
+            if chosen.map({ rank < $0.rank }) ?? true { chosen = (format, rank) }
+            return true
         }
+        return chosen?.format
     }
 
     /// telephone-event with the codec's clock (RFC 4733 section 2.1), else at 8000 Hz, which devices offer beside wideband codecs
     /// and then use, else the first.
-    private func chooseEvents(from medium: MediaDescription, clockRate: UInt32) -> TelephoneEventFormat? {
+    private func chooseEvents(from medium: PartLines, _ line: MediumField, clockRate: UInt32) -> TelephoneEventFormat? {
         guard capabilities.telephoneEvents else { return nil }
-        let offered = medium.formats.compactMap { format -> TelephoneEventFormat? in
-            guard let payload = UInt8(format), let map = medium.rtpMap(of: payload),
-                sameName(map.name, AudioCodec.telephoneEventName)
-            else { return nil }
-            return TelephoneEventFormat(payload: payload, clockRate: map.clockRate)
+        var usual: TelephoneEventFormat?
+        var first: TelephoneEventFormat?
+        var rest = line.formats
+        while true {
+            let word = rest.nextToken()
+            guard !word.isEmpty else { return usual ?? first }
+            guard let payload = word.number(upTo: 127), let map = medium.map(of: UInt8(payload)), map.isTelephoneEvent else {
+                continue
+            }
+            let format = TelephoneEventFormat(payload: map.payload, clockRate: map.clockRate)
+            if map.clockRate == clockRate { return format }
+            if usual == nil, map.clockRate == 8000 { usual = format }
+            if first == nil { first = format }
         }
-        return offered.first { $0.clockRate == clockRate } ?? offered.first { $0.clockRate == 8000 } ?? offered.first
     }
 
     private func makeAgreement(
-        _ theirs: MediaDescription, in description: SessionDescription, index: Int, remote: SocketAddress, send: AudioFormat,
-        receive: [AudioFormat], events: TelephoneEventFormat?, receiveEvents: [TelephoneEventFormat], mux: Bool
+        _ theirs: PartLines, in description: DescriptionLines, index: Int, remote: SocketAddress, formats: [AudioFormat],
+        sendPayload: UInt8, events: TelephoneEventFormat?, mux: Bool
     ) -> AudioAgreement {
-        var direction = description.direction(of: theirs).reversed
+        let session = description.session
+        var direction = (theirs.direction ?? session.direction ?? .sendrecv).reversed
         if remote.ip.isUnspecified { direction = MediaDirection(sends: false, receives: direction.receives) }
         let held = !direction.sends
         direction = MediaDirection(
@@ -159,26 +188,31 @@ extension OfferAnswer {
         if rtcpIP.isV6 != remote.ip.isV6 || rtcpIP.isMulticast || (rtcpIP.isUnspecified && !remote.ip.isUnspecified) {
             rtcpIP = remote.ip
         }
-        let bandwidth = { (name: String) in
-            theirs.bandwidth(name) ?? description.bandwidths.first { $0.hasPrefix(name + ":") }.flatMap { Int($0.dropFirst(3)) }
-        }
+        let refusesReports =
+            theirs.bandwidth("RS") ?? session.bandwidth("RS") == 0 && theirs.bandwidth("RR") ?? session.bandwidth("RR") == 0
         return AudioAgreement(
-            codec: send.codec, sendPayload: send.payload,
-            remoteParameters: theirs.formatParameters.isEmpty ? nil : theirs.parameters(of: String(send.payload)),
-            receiveFormats: receive, sendEvents: events, receiveEvents: receiveEvents,
+            formats: formats, sendPayload: sendPayload, remoteParameters: theirs.parameters(of: sendPayload), sendEvents: events,
             packetTime: packetTime(for: theirs), remote: remote,
             remoteRTCP: mux
                 ? remote : SocketAddress(ip: rtcpIP, port: rtcp?.port ?? (remote.port == .max ? remote.port : remote.port + 1)),
-            rtcpMux: mux, rtcpWanted: !(bandwidth("RS") == 0 && bandwidth("RR") == 0), direction: direction, heldByRemote: held,
+            rtcpMux: mux, rtcpWanted: !refusesReports, direction: direction, heldByRemote: held,
             heldByLocal: !wantedDirection.receives, mediaIndex: index)
     }
 
     /// What they want to receive, in whole tens from 10 to 60 ms and not above their maximum.
-    private func packetTime(for medium: MediaDescription) -> Int {
-        let wished = medium.packetTime ?? capabilities.packetTime
-        let limit = min(medium.maximumPacketTime ?? 60, 60)
+    private func packetTime(for medium: PartLines) -> Int {
+        let wished = medium.milliseconds(.packetTime) ?? capabilities.packetTime
+        let limit = min(medium.milliseconds(.maximumPacketTime) ?? 60, 60)
         return max(min(wished, limit) / 10 * 10, 10)
     }
+}
+
+extension MediumField {
+    fileprivate var isAudio: Bool { kind.equals(ignoringCase: "audio") }
+}
+
+extension MapField {
+    fileprivate var isTelephoneEvent: Bool { name.equals(ignoringCase: AudioCodec.telephoneEventName) }
 }
 
 extension IPAddress {

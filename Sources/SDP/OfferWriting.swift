@@ -1,51 +1,166 @@
-// Our audio lines. Part of OfferAnswer.
+// Our offers and answers as octets (RFC 8866), in the order of the RFC, with CRLF. Part of OfferAnswer; nothing here changes it.
 
 import Basics
 
 extension OfferAnswer {
-    /// The media of an offer: our audio in its place, every other line of the session refused in its own (RFC 3264 section 8).
-    mutating func offerMedia() -> [MediaDescription] {
-        var formats: [AudioFormat] = []
-        let events = capabilities.telephoneEventClocks.map { AudioCodec.telephoneEvent(clockRate: $0) }
-        formats.reserveCapacity(capabilities.codecs.count + events.count)
-        for codec in capabilities.codecs + events {
-            formats.append(AudioFormat(payload: payloads.assign(codec, beside: formats), codec: codec))
+    /// Our audio in its place, every other line of the session refused in its own (RFC 3264 section 8).
+    func writeOffer() -> [UInt8] {
+        var writer = begin()
+        let audio = { (writer: inout DescriptionWriter) in
+            write(offeredFormats, wantedDirection, capabilities.packetTime, mux: offeredMux, into: &writer)
         }
-        offeredFormats = formats
-        let slot = audioSlot ?? 0
-        if slots.isEmpty { slots = [Slot(kind: "audio", transport: "RTP/AVP", formats: [])] }
-        audioSlot = slot
-        return slots.indices.map { index in
-            let other = slots[index]
-            guard index == slot else {
-                return MediaDescription(
-                    kind: other.kind, port: 0, transport: other.transport, formats: other.formats.isEmpty ? ["0"] : other.formats)
+        if let localDescription, let last = try? SessionDescription(parsing: localDescription[...]) {
+            writeMedia(like: last, into: &writer, audio)
+        } else {
+            audio(&writer)
+        }
+        return writer.octets
+    }
+
+    func writeAnswer(to offer: SessionDescription, _ agreement: AudioAgreement) -> [UInt8] {
+        var writer = begin()
+        writeMedia(like: offer, into: &writer) {
+            write(agreement.formats, agreement.direction, agreement.packetTime, mux: agreement.rtcpMux, into: &$0)
+        }
+        return writer.octets
+    }
+
+    /// The session part. t= is always `0 0`: a session without bounds (RFC 3264 section 5).
+    private func begin() -> DescriptionWriter {
+        var writer = DescriptionWriter()
+        writer.append("v=0\r\no=- ")
+        writer.append(number: sessionID)
+        writer.append(" ")
+        writer.append(number: version)
+        writer.append(" IN")
+        writer.append(connection: local.ip)
+        writer.append("s=-\r\nc=IN")
+        writer.append(connection: local.ip)
+        writer.append("t=0 0\r\n")
+        return writer
+    }
+
+    /// A line for each m= of `description`: what `audio` writes in our stream's place, the others refused.
+    private func writeMedia(
+        like description: SessionDescription, into writer: inout DescriptionWriter, _ audio: (inout DescriptionWriter) -> Void
+    ) {
+        guard description.mediaCount > 1 else { return audio(&writer) }
+        description.read { lines in
+            var (place, index) = (0, 0)
+            while let (medium, end) = lines.medium(from: place) {
+                if index == audioSlot { audio(&writer) } else { writer.refuse(medium.medium) }
+                (place, index) = (end, index + 1)
             }
-            return audioMedium(
-                transport: other.transport, numbers: formats, direction: wantedDirection, packetTime: capabilities.packetTime,
-                mux: agreement?.rtcpMux ?? capabilities.offersRTCPMux)
         }
     }
 
     /// Our m=audio with every number spelled out.
-    func audioMedium(
-        transport: String, numbers: [AudioFormat], direction: MediaDirection, packetTime: Int, mux: Bool
-    ) -> MediaDescription {
-        var medium = MediaDescription(
-            kind: "audio", port: local.port, transport: transport, formats: numbers.map { String($0.payload) })
-        medium.rtpMaps.reserveCapacity(numbers.count)
-        for format in numbers {
-            let codec = format.codec
-            medium.rtpMaps.append(
-                RTPMap(payload: format.payload, name: codec.name, clockRate: codec.clockRate, channels: codec.channels))
-            if let parameters = codec.parameters {
-                medium.formatParameters.append(FormatParameters(format: String(format.payload), text: parameters))
+    private func write(
+        _ formats: [AudioFormat], _ direction: MediaDirection, _ packetTime: Int, mux: Bool, into writer: inout DescriptionWriter
+    ) {
+        let isFirstOffer = formats == capabilities.formats
+        writer.append("m=audio ")
+        writer.append(number: UInt64(local.port))
+        writer.append(" ")
+        writer.append(text: transport)
+        if isFirstOffer { writer.append(octets: capabilities.formatList) } else { writer.append(listOf: formats) }
+        writer.append("\r\n")
+        if isFirstOffer { writer.append(octets: capabilities.formatLines) } else { writer.append(linesOf: formats) }
+        writer.append("a=ptime:")
+        writer.append(number: UInt64(packetTime))
+        switch direction {
+        case .sendrecv: writer.append("\r\na=sendrecv\r\n")
+        case .sendonly: writer.append("\r\na=sendonly\r\n")
+        case .recvonly: writer.append("\r\na=recvonly\r\n")
+        case .inactive: writer.append("\r\na=inactive\r\n")
+        }
+        if let localRTCPPort, !mux {
+            writer.append("a=rtcp:")
+            writer.append(number: UInt64(localRTCPPort))
+            writer.append("\r\n")
+        }
+        if mux { writer.append("a=rtcp-mux\r\n") }
+    }
+}
+
+/// Octets of a description that is being written.
+struct DescriptionWriter {
+    private(set) var octets: [UInt8] = []
+
+    init(capacity: Int = 320) { octets.reserveCapacity(capacity) }
+
+    mutating func append(_ text: StaticString) {
+        octets.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func append(text: String) { octets.append(contentsOf: text.utf8) }
+    mutating func append(octets more: [UInt8]) { octets.append(contentsOf: more) }
+
+    mutating func append(number: UInt64) {
+        if number >= 10 { append(number: number / 10) }
+        octets.append(UInt8(ascii: "0") + UInt8(number % 10))
+    }
+
+    /// ` IP4 ` with the address, and the end of the line.
+    mutating func append(connection ip: IPAddress) {
+        switch ip {
+        case .v6:
+            append(" IP6 ")
+            append(text: ip.description)
+        case .v4(let value):
+            append(" IP4 ")
+            for shift in [UInt32(24), 16, 8, 0] {
+                append(number: UInt64(value >> shift & 255))
+                if shift > 0 { append(".") }
             }
         }
-        medium.packetTime = packetTime
-        medium.direction = direction
-        medium.rtcpMux = mux
-        if let localRTCPPort, !mux { medium.rtcp = RTCPPort(port: localRTCPPort) }
-        return medium
+        append("\r\n")
+    }
+
+    /// The fmt list, each number after a blank.
+    mutating func append(listOf formats: [AudioFormat]) {
+        for format in formats {
+            append(" ")
+            append(number: UInt64(format.payload))
+        }
+    }
+
+    /// a=rtpmap and a=fmtp of all.
+    mutating func append(linesOf formats: [AudioFormat]) {
+        for format in formats {
+            append("a=rtpmap:")
+            append(number: UInt64(format.payload))
+            append(" ")
+            append(text: format.codec.name)
+            append("/")
+            append(number: UInt64(format.codec.clockRate))
+            if format.codec.channels != 1 {
+                append("/")
+                append(number: UInt64(format.codec.channels))
+            }
+            append("\r\n")
+        }
+        for format in formats {
+            guard let parameters = format.codec.parameters else { continue }
+            append("a=fmtp:")
+            append(number: UInt64(format.payload))
+            append(" ")
+            append(text: parameters)
+            append("\r\n")
+        }
+    }
+
+    /// An m= line refused in place; the fmt list only has to be there (RFC 3264 section 6).
+    mutating func refuse(_ medium: MediumField) {
+        append("m=")
+        octets.append(contentsOf: medium.kind.slice)
+        append(" 0 ")
+        octets.append(contentsOf: medium.transport.slice)
+        let formats = medium.formats.tokens
+        for format in formats {
+            append(" ")
+            octets.append(contentsOf: format.slice)
+        }
+        append(formats.isEmpty ? " 0\r\n" : "\r\n")
     }
 }

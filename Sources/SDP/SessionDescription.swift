@@ -1,58 +1,68 @@
-// A session description (RFC 8866) as a value: what offer/answer needs as fields, every other attribute kept as it was written.
-// Lines that no part of this program uses (i=, u=, e=, p=, t=, r=, z=, k=) are not kept.
+// A session description (RFC 8866): its octets and an index of their lines. What a line says is read when somebody asks, as with SIP
+// messages, so that the offer of a call costs one walk over it. Lines that no part of this program uses (i=, u=, e=, p=, t=, r=, z=,
+// k=) are not in the index.
 
 package import Basics
 
 /// A whole description: the session part and its media, in order.
-package struct SessionDescription: Equatable, Sendable {
-    /// o=, nil when it was missing.
-    package var origin: Origin?
-    /// s=, "" when it was missing or blank.
-    package var sessionName: String
-    /// c= of the session part: what media without a c= of their own use.
-    package var connection: ConnectionData?
-    /// b= of the session part, without the `b=`.
-    package var bandwidths: [String]
-    /// Direction for media without one of their own; nil means none was written (sendrecv).
-    package var direction: MediaDirection?
-    /// Every other a= of the session part, in order.
-    package var attributes: [Attribute]
-    /// m= parts, in order. An answer has the same number of them, in the same order, as its offer (RFC 3264 section 6).
-    package var media: [MediaDescription]
+package struct SessionDescription: Sendable {
+    /// The body as it came; shares the buffer of the message that it is part of.
+    let octets: ArraySlice<UInt8>
+    /// Places count from the beginning of `octets`.
+    let lines: [Line]
+    /// m= lines.
+    package let mediaCount: Int
 
-    package init(
-        origin: Origin? = nil, sessionName: String = "-", connection: ConnectionData? = nil, bandwidths: [String] = [],
-        direction: MediaDirection? = nil, attributes: [Attribute] = [], media: [MediaDescription] = []
-    ) {
-        self.origin = origin
-        self.sessionName = sessionName
-        self.connection = connection
-        self.bandwidths = bandwidths
-        self.direction = direction
-        self.attributes = attributes
-        self.media = media
+    init(octets: ArraySlice<UInt8>, lines: [Line], mediaCount: Int) {
+        self.octets = octets
+        self.lines = lines
+        self.mediaCount = mediaCount
+    }
+
+    /// Hands the lines to `body`, which must not keep them.
+    func read<Result, Failure: Error>(_ body: (DescriptionLines) throws(Failure) -> Result) throws(Failure) -> Result {
+        try octets.withUnsafeBufferPointer { (bytes) throws(Failure) in
+            try lines.withUnsafeBufferPointer { (lines) throws(Failure) in
+                try body(DescriptionLines(bytes: UnsafeRawBufferPointer(bytes), lines: lines))
+            }
+        }
+    }
+
+    private func readSession<Result>(_ body: (PartLines) -> Result) -> Result { read { body($0.session) } }
+
+    /// The body.
+    package var bytes: [UInt8] { Array(octets) }
+    /// o=, nil when it is missing.
+    package var origin: Origin? { readSession { $0.last(.origin).map { Origin(text: $0.string) } } }
+    /// s=, "" when it is missing or blank.
+    package var sessionName: String { readSession { $0.last(.name)?.string ?? "" } }
+    /// c= of the session part: what media without a c= of their own use.
+    package var connection: ConnectionData? { readSession { $0.connection } }
+    /// b= of the session part, without the `b=`.
+    package var bandwidths: [String] { readSession { $0.all(.bandwidth).map(\.string) } }
+    /// Direction for media without one of their own; nil means none was written (sendrecv).
+    package var direction: MediaDirection? { readSession { $0.direction } }
+    /// Every other a= of the session part, in order.
+    package var attributes: [Attribute] { readSession { $0.attributes } }
+
+    /// m= parts, in order. An answer has the same number of them, in the same order, as its offer (RFC 3264 section 6).
+    package var media: [MediaDescription] {
+        let starts = lines.indices.filter { lines[$0].kind == .media } + [lines.count]
+        return zip(starts, starts.dropFirst()).map { MediaDescription(description: self, lines: $0..<$1) }
     }
 
     /// The direction of a medium: its own, else the session's, else sendrecv (RFC 8866 section 6.7).
-    package func direction(of media: MediaDescription) -> MediaDirection {
-        media.direction ?? direction ?? .sendrecv
-    }
+    package func direction(of media: MediaDescription) -> MediaDirection { media.direction ?? direction ?? .sendrecv }
 
     /// The c= that holds for a medium: its own, else the session's.
-    package func connection(of media: MediaDescription) -> ConnectionData? {
-        media.connection ?? connection
-    }
+    package func connection(of media: MediaDescription) -> ConnectionData? { media.connection ?? connection }
 
-    /// The address that a medium's packets go to. A c= without any address falls back to the session's c= and then to o=, as devices
-    /// that truncate the line still send a usable o=. Nil for host names, other networks and descriptions without an address.
-    package func address(of media: MediaDescription) -> IPAddress? {
-        for connection in [media.connection, connection] {
-            guard let connection, !connection.lacksAddress else { continue }
-            return connection.address
-        }
-        guard let address = origin?.address, !address.isUnspecified else { return nil }
-        return address
-    }
+    /// The address that a medium's packets go to; see `DescriptionLines.address`.
+    package func address(of media: MediaDescription) -> IPAddress? { media.read { medium in read { $0.address(of: medium) } } }
+}
+
+extension SessionDescription: Equatable {
+    package static func == (left: SessionDescription, right: SessionDescription) -> Bool { left.octets == right.octets }
 }
 
 /// o=: who made the description. Kept as text, since devices put words in the number fields or leave fields out.
@@ -61,17 +71,6 @@ package struct Origin: Equatable, Sendable {
     package var text: String
 
     package init(text: String) { self.text = text }
-
-    /// A complete one without a user name, for packets that go to `connection`.
-    package init(sessionID: UInt64, version: UInt64, connection: ConnectionData) {
-        text = "- "
-        text.reserveCapacity(48 + connection.text.utf8.count)
-        text += String(sessionID)
-        text += " "
-        text += String(version)
-        text += " "
-        text += connection.text
-    }
 
     /// The last field, when it is an address and the network type is IN.
     package var address: IPAddress? {
@@ -100,35 +99,6 @@ package struct ConnectionData: Equatable, Sendable {
         self.text = text
         self.address = address
         self.lacksAddress = lacksAddress
-    }
-
-    package init(text: String) {
-        self.text = text
-        let fields = text.split(separator: " ", omittingEmptySubsequences: true)
-        lacksAddress = fields.count < 3
-        guard fields.count >= 3, fields[0] == "IN" else {
-            address = nil
-            return
-        }
-        let bare = fields[2].prefix { $0 != "/" }
-        address = IPAddress(bare)
-    }
-
-    package init(address: IPAddress) {
-        switch address {
-        case .v6: text = "IN IP6 " + address.description
-        case .v4(let value):
-            // Each call writes one; text interpolation costs ten times as much.
-            var bytes = Array("IN IP4 ".utf8)
-            bytes.reserveCapacity(24)
-            for shift in [UInt32(24), 16, 8, 0] {
-                bytes.append(number: Int(value >> shift & 255))
-                if shift > 0 { bytes.append(UInt8(ascii: ".")) }
-            }
-            text = String(decoding: bytes, as: UTF8.self)
-        }
-        self.address = address
-        lacksAddress = false
     }
 }
 

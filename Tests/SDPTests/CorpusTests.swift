@@ -100,7 +100,7 @@ struct CorpusTests {
         var side = OfferAnswer(
             capabilities: AudioCapabilities(codecs: [.pcmu, .pcma]), local: SocketAddress(ip: .loopback4, port: 4000),
             sessionID: 1)
-        let answer: Result<SessionDescription, OfferAnswerError>
+        let answer: Result<[UInt8], OfferAnswerError>
         do throws(OfferAnswerError) {
             answer = .success(try side.answer(to: offer))
         } catch {
@@ -111,12 +111,12 @@ struct CorpusTests {
                 answer.map { _ in "\(side.agreement!.codec.name) " + (side.agreement!.sendEvents.map { "\($0.payload)" } ?? "-") }
                     == expected)
         }
-        if case .success(let answer) = answer {
+        if case .success(let octets) = answer {
+            let answer = try SessionDescription(parsing: octets)
             #expect(answer.media.map(\.kind) == offer.media.map(\.kind))
             #expect(answer.media.map(\.transport) == offer.media.map(\.transport))
             #expect(answer.media.filter { $0.port != 0 }.map(\.kind) == ["audio"])
             #expect(answer.media.allSatisfy { !$0.formats.isEmpty && $0.portCount == 1 && $0.attributes.isEmpty })
-            #expect(try SessionDescription(parsing: answer.bytes) == answer)
         }
     }
 
@@ -125,7 +125,8 @@ struct CorpusTests {
             let body = try #require(CorpusBody.all.first { $0.entry.file.hasPrefix(file) })
             var side = OfferAnswer(
                 capabilities: AudioCapabilities(codecs: [.pcmu]), local: SocketAddress(ip: .loopback4, port: 4000), sessionID: 1)
-            #expect(try side.answer(to: SessionDescription(parsing: body.bytes)).media[0].direction == direction)
+            let answer = try side.answer(to: SessionDescription(parsing: body.bytes))
+            #expect(try SessionDescription(parsing: answer).media[0].direction == direction)
         }
     }
 }

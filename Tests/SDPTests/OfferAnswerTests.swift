@@ -18,6 +18,9 @@ private func theirs(_ media: String..., address: String = "192.0.2.1") throws ->
     return try SessionDescription(parsing: (head + media.joined(separator: "\n") + "\n").utf8)
 }
 
+/// Ours, read again.
+private func read(_ octets: [UInt8]) throws -> SessionDescription { try SessionDescription(parsing: octets[...]) }
+
 private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
 
 @Suite struct AnswererTests {
@@ -70,7 +73,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
             #expect(side.agreement == nil && side.localDescription == nil)
             return
         }
-        let answer = try side.answer(to: offer)
+        let answer = try read(side.answer(to: offer))
         let agreement = try #require(side.agreement)
         #expect(agreement.codec.name == name && agreement.sendPayload == payload)
         #expect(agreement.receiveFormats.map(\.payload) == [payload])
@@ -89,7 +92,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
 
     @Test func withoutTelephoneEventsNoneAreAnswered() throws {
         var side = side(events: false)
-        #expect(try side.answer(to: theirs("m=audio 4000 RTP/AVP 0 101", events101)).media[0].formats == ["0"])
+        #expect(try read(side.answer(to: theirs("m=audio 4000 RTP/AVP 0 101", events101))).media[0].formats == ["0"])
         #expect(side.agreement?.sendEvents == nil)
     }
 
@@ -99,7 +102,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
             "m=video 5000 RTP/AVP 96 97", "m=audio 0 RTP/AVP 0", "m=audio 4000 RTP/SAVP 0", "m=audio 4002 RTP/AVP 18",
             "m=audio 4004/2 RTP/AVP 0",
             "m=audio 4006 RTP/AVP 0", "m=application 5002 udp MCPTT", "m=video 0 RTP/AVP")
-        let answer = try side.answer(to: offer)
+        let answer = try read(side.answer(to: offer))
         #expect(answer.media.map(\.port) == [0, 0, 0, 0, 20000, 0, 0, 0])
         #expect(answer.media.map(\.kind) == offer.media.map(\.kind))
         #expect(answer.media.map(\.transport) == offer.media.map(\.transport))
@@ -107,7 +110,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
         #expect(side.agreement?.remote == SocketAddress("192.0.2.1:4004"))
         #expect(side.agreement?.mediaIndex == 4)
         // A later offer of ours keeps every line in its place.
-        let again = side.makeOffer()
+        let again = try read(side.makeOffer())
         #expect(again.media.map(\.port) == [0, 0, 0, 0, 20000, 0, 0, 0])
         #expect(again.media.map(\.kind) == offer.media.map(\.kind))
     }
@@ -133,7 +136,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
     /// B025 and the like: keys in a plain RTP line mean nothing.
     @Test func cryptoInPlainRTPIsIgnored() throws {
         var side = side()
-        let answer = try side.answer(to: theirs("m=audio 4000 RTP/AVP 0", "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x"))
+        let answer = try read(side.answer(to: theirs("m=audio 4000 RTP/AVP 0", "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x")))
         #expect(answer.media[0].attributes.isEmpty && answer.media[0].transport == "RTP/AVP")
     }
 
@@ -145,7 +148,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
     ]) func directions(line: String, wanted: MediaDirection, direction: MediaDirection, held: Bool) throws {
         var side = side()
         side.wantedDirection = wanted
-        let answer = try side.answer(to: theirs("m=audio 4000 RTP/AVP 0", line))
+        let answer = try read(side.answer(to: theirs("m=audio 4000 RTP/AVP 0", line)))
         #expect(answer.media[0].direction == direction)
         #expect(side.agreement?.direction == direction && side.agreement?.heldByRemote == held)
         #expect(side.agreement?.heldByLocal == !wanted.receives)
@@ -155,11 +158,11 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
     @Test func oldStyleHoldKeepsOurAddress() throws {
         var side = side()
         _ = try side.answer(to: theirs("m=audio 4000 RTP/AVP 0"))
-        let held = try side.answer(to: theirs("m=audio 4000 RTP/AVP 0", address: "0.0.0.0"))
-        #expect(held.connection == ConnectionData(address: here.ip) && held.media[0].port == 20000)
+        let held = try read(side.answer(to: theirs("m=audio 4000 RTP/AVP 0", address: "0.0.0.0")))
+        #expect(held.connection?.address == here.ip && held.media[0].port == 20000)
         #expect(side.agreement?.direction.sends == false && side.agreement?.heldByRemote == true)
-        let resumed = try side.answer(to: theirs("m=audio 4000 RTP/AVP 0"))
-        #expect(resumed.connection == ConnectionData(address: here.ip))
+        let resumed = try read(side.answer(to: theirs("m=audio 4000 RTP/AVP 0")))
+        #expect(resumed.connection?.address == here.ip)
         #expect(side.agreement?.remote == SocketAddress("192.0.2.1:4000") && side.agreement?.direction == .sendrecv)
     }
 
@@ -169,7 +172,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
         ("a=maxptime:150", 20)
     ]) func packetTimes(lines: String, milliseconds: Int) throws {
         var side = side()
-        let answer = try side.answer(to: theirs("m=audio 4000 RTP/AVP 0", lines))
+        let answer = try read(side.answer(to: theirs("m=audio 4000 RTP/AVP 0", lines)))
         #expect(side.agreement?.packetTime == milliseconds && answer.media[0].packetTime == milliseconds)
     }
 
@@ -180,7 +183,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
         ("a=rtcp:4100 IN IP4 0.0.0.0", "192.0.2.1:4100", false)
     ]) func rtcpAddresses(lines: String, address: String, mux: Bool) throws {
         var side = side()
-        let answer = try side.answer(to: theirs("m=audio 4000 RTP/AVP 0", lines))
+        let answer = try read(side.answer(to: theirs("m=audio 4000 RTP/AVP 0", lines)))
         #expect(side.agreement?.remoteRTCP == SocketAddress(address) && side.agreement?.rtcpMux == mux)
         #expect(answer.media[0].rtcpMux == mux && side.agreement?.rtcpWanted == true)
     }
@@ -193,9 +196,9 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
 }
 
 @Suite struct OffererTests {
-    @Test func offersEverythingWithUsualNumbers() {
+    @Test func offersEverythingWithUsualNumbers() throws {
         var side = side([.opus, .g722, .pcma, .pcmu])
-        let offer = side.makeOffer()
+        let offer = try read(side.makeOffer())
         #expect(offer.media[0].formats == ["96", "9", "8", "0", "97", "101"])
         #expect(offer.media[0].rtpMap(of: 97)?.clockRate == 48000)
         #expect(offer.media[0].rtpMap(of: 101) == RTPMap(payload: 101, name: "telephone-event", clockRate: 8000))
@@ -217,7 +220,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
         #expect(agreement.sendEvents == TelephoneEventFormat(payload: 110, clockRate: 48000))
         #expect(agreement.receiveEvents.map(\.payload) == [97, 110])
         // Our own numbers stay ours.
-        #expect(side.makeOffer().media[0].formats == ["96", "0", "97", "101"])
+        #expect(try read(side.makeOffer()).media[0].formats == ["96", "0", "97", "101"])
     }
 
     @Test func answerOrderDecidesWhatWeSend() throws {
@@ -276,16 +279,16 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
         _ = side.makeOffer()
         try side.receive(answer: theirs("m=audio 4000 RTP/AVP 0"))
         side.wantedDirection = .sendonly
-        #expect(side.makeOffer().media[0].direction == .sendonly)
+        #expect(try read(side.makeOffer()).media[0].direction == .sendonly)
         try side.receive(answer: theirs("m=audio 4000 RTP/AVP 0", "a=recvonly"))
         #expect(
             side.agreement?.direction == .sendonly && side.agreement?.heldByLocal == true && side.agreement?.heldByRemote == false
         )
         // They hold too while we do.
-        let both = try side.answer(to: theirs("m=audio 4000 RTP/AVP 0", "a=sendonly"))
+        let both = try read(side.answer(to: theirs("m=audio 4000 RTP/AVP 0", "a=sendonly")))
         #expect(both.media[0].direction == .inactive)
         side.wantedDirection = .sendrecv
-        #expect(side.makeOffer().media[0].direction == .sendrecv)
+        #expect(try read(side.makeOffer()).media[0].direction == .sendrecv)
         try side.receive(answer: theirs("m=audio 4000 RTP/AVP 0", "a=sendonly"))
         #expect(side.agreement?.direction == .recvonly && side.agreement?.heldByRemote == true)
     }
@@ -293,23 +296,23 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
     /// B011: the version follows what was sent, accepted or not.
     @Test func versionRisesExactlyWithTheBody() throws {
         var side = side()
-        #expect(side.makeOffer().origin?.version == 1000)
+        #expect(try read(side.makeOffer()).origin?.version == 1000)
         try side.receive(answer: theirs("m=audio 4000 RTP/AVP 0"))
-        #expect(side.makeOffer().origin?.version == 1000)
+        #expect(try read(side.makeOffer()).origin?.version == 1000)
         try side.receive(answer: theirs("m=audio 4000 RTP/AVP 0"))
         side.wantedDirection = .sendonly
-        #expect(side.makeOffer().origin?.version == 1001)
+        #expect(try read(side.makeOffer()).origin?.version == 1001)
         side.offerFailed()
         #expect(side.agreement?.direction == .sendrecv)
         side.wantedDirection = .inactive
-        #expect(side.makeOffer().origin?.version == 1002)
+        #expect(try read(side.makeOffer()).origin?.version == 1002)
         side.offerFailed()
         side.wantedDirection = .sendrecv
-        let answer = try side.answer(to: theirs("m=audio 4000 RTP/AVP 0"))
+        let answer = try read(side.answer(to: theirs("m=audio 4000 RTP/AVP 0")))
         #expect(answer.origin?.version == 1003)
-        #expect(try side.answer(to: theirs("m=audio 4200 RTP/AVP 0")) == answer)
+        #expect(try read(side.answer(to: theirs("m=audio 4200 RTP/AVP 0"))) == answer)
         side.local.port = 20002
-        #expect(try side.answer(to: theirs("m=audio 4200 RTP/AVP 0")).origin?.version == 1004)
+        #expect(try read(side.answer(to: theirs("m=audio 4200 RTP/AVP 0"))).origin?.version == 1004)
     }
 
     /// A number that meant one encoding is never given to another one.
@@ -317,7 +320,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
         var side = side([.opus, .pcmu])
         _ = try side.answer(
             to: theirs("m=audio 4000 RTP/AVP 101 96", "a=rtpmap:101 opus/48000/2", "a=rtpmap:96 telephone-event/8000"))
-        let offer = side.makeOffer()
+        let offer = try read(side.makeOffer())
         #expect(offer.media[0].formats == ["101", "0", "97", "96"])
         #expect(offer.media[0].rtpMap(of: 101)?.name == "opus" && offer.media[0].rtpMap(of: 96)?.clockRate == 8000)
     }
@@ -334,13 +337,12 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
     @Test func portsAndMuxInOurOffer() throws {
         var side = side()
         side.localRTCPPort = 20010
-        #expect(side.makeOffer().media[0].rtcp == RTCPPort(port: 20010))
+        #expect(try read(side.makeOffer()).media[0].rtcp == RTCPPort(port: 20010))
         try side.receive(answer: theirs("m=audio 4000 RTP/AVP 0", "a=rtcp-mux"))
         #expect(side.agreement?.rtcpMux == false, "it was not offered")
-        side.capabilities.offersRTCPMux = true
-        side.offerFailed()
-        var fresh = OfferAnswer(capabilities: side.capabilities, local: here, sessionID: 1)
-        #expect(fresh.makeOffer().media[0].rtcpMux)
+        var fresh = OfferAnswer(
+            capabilities: AudioCapabilities(codecs: [.pcmu, .pcma], offersRTCPMux: true), local: here, sessionID: 1)
+        #expect(try read(fresh.makeOffer()).media[0].rtcpMux)
         try fresh.receive(answer: theirs("m=audio 4000 RTP/AVP 0", "a=rtcp-mux"))
         #expect(fresh.agreement?.rtcpMux == true)
     }

@@ -14,19 +14,19 @@ extension MediaSession {
     }
 
     /// An offer to send, as SDP octets.
-    package func makeOffer() -> [UInt8] { negotiation.makeOffer().bytes }
+    package func makeOffer() -> [UInt8] { negotiation.makeOffer() }
 
     /// Answers an offer with SDP octets; on an error nothing has changed.
     package func answer(_ offer: ArraySlice<UInt8>) throws(MediaError) -> [UInt8] {
         let description = try parse(offer)
-        let answer: SessionDescription
+        let answer: [UInt8]
         do throws(OfferAnswerError) {
             answer = try negotiation.answer(to: description)
         } catch {
             throw MediaError(error)
         }
         adopt()
-        return answer.bytes
+        return answer
     }
 
     /// Takes the answer to our offer; a second one (forked, or 183 and then 200) replaces the first.
@@ -66,32 +66,25 @@ extension MediaSession {
         }
     }
 
-    static func description(ofCodec name: String) -> SDP.AudioCodec? {
-        switch name {
-        case "pcmu": .pcmu
-        case "pcma": .pcma
-        default: nil
-        }
-    }
-
     // MARK: What was agreed
 
     /// Makes the agreement the stream's.
     private func adopt() {
         guard let agreement = negotiation.agreement, ports != nil else { return }
-        audioPayloads = agreement.receiveFormats.compactMap { format in
-            Audio.AudioCodec(name: format.codec.name, clockRate: Int(format.codec.clockRate)).map { (format.payload, $0) }
-        }
         receivable = PayloadSet()
         eventPayloads = PayloadSet()
-        for format in agreement.receiveFormats { receivable.insert(format.payload) }
-        for format in agreement.receiveEvents {
-            receivable.insert(format.payload)
-            eventPayloads.insert(format.payload)
-        }
-        reopenLatch(agreement)
-        adoptEvents(agreement)
+        audioPayloads.removeAll()
         adoptCodec(agreement)
+        for format in agreement.formats {
+            receivable.insert(format.payload)
+            if format.isTelephoneEvent {
+                eventPayloads.insert(format.payload)
+            } else if let other = Audio.AudioCodec(format.codec), other != codec {
+                audioPayloads.append((format.payload, other))
+            }
+        }
+        adoptEvents(agreement)
+        reopenLatch(agreement)
         maySend = agreement.direction.sends && !agreement.remote.ip.isUnspecified && agreement.remote.port != 0
         expectsMedia = agreement.direction.receives && !agreement.heldByRemote
         lastHeard = loop.now
@@ -108,20 +101,19 @@ extension MediaSession {
 
     private func adoptEvents(_ agreement: AudioAgreement) {
         sendEventPayload = agreement.sendEvents?.payload
-        let clock = agreement.receiveEvents.first?.clockRate
+        let clock = agreement.formats.first { $0.isTelephoneEvent }?.codec.clockRate
         if clock != eventReceiver?.clockRate {
             endOpenKey()
             eventReceiver = clock.map { TelephoneEventReceiver(clockRate: $0) }
-            keyDeadline = .never
         }
         // Keys may come as sound only where there is no better way.
-        wantsInband = agreement.receiveEvents.isEmpty
+        wantsInband = clock == nil
         if !wantsInband { inband = nil }
     }
 
     private func adoptCodec(_ agreement: AudioAgreement) {
         // The capabilities hold only codecs that are built.
-        let agreed = Audio.AudioCodec(name: agreement.codec.name, clockRate: Int(agreement.codec.clockRate)) ?? .pcmu
+        let agreed = Audio.AudioCodec(agreement.codec) ?? .pcmu
         let time = max(10, min(60, agreement.packetTime / 10 * 10))
         sendPayload = agreement.sendPayload
         statistics.change(clockRate: agreement.codec.clockRate)
@@ -132,5 +124,29 @@ extension MediaSession {
         clockPeriod = time / 2
         if eventSender?.isIdle == true { eventSender = nil }
         player?.change(codec: agreed, packetTime: time, from: services.prompts)
+    }
+}
+
+extension SDP.AudioCodec {
+    /// The codec that settings name in lower case; nil when it is not built.
+    init?(setting name: String) {
+        switch name {
+        case "pcmu": self = .pcmu
+        case "pcma": self = .pcma
+        default: return nil
+        }
+    }
+}
+
+extension Audio.AudioCodec {
+    /// What an encoding of a description sounds like; nil when it is not built.
+    init?(_ encoding: SDP.AudioCodec) {
+        if encoding == .pcmu {
+            self = .pcmu
+        } else if encoding == .pcma {
+            self = .pcma
+        } else {
+            return nil
+        }
     }
 }

@@ -3,6 +3,7 @@
 import Audio
 package import Basics
 package import Reactor
+import SDP
 
 /// The threads and the cache that the media of all loops share.
 package final class MediaWorkers: Sendable {
@@ -87,6 +88,8 @@ package final class MediaServices {
     let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 12 + mostPayload, alignment: 16)
     let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: mostPayload)
     private var random: SeededRandom
+    /// What the last session could do: most have the same settings.
+    private var known: (codecs: [String], capabilities: AudioCapabilities)?
     /// Payloads beyond that are not decoded or forwarded.
     static let mostPayload = 4096
 
@@ -117,6 +120,21 @@ package final class MediaServices {
         all.clock = clock.counters
         all.ports = pool.counters
         return all
+    }
+
+    /// What a session with these settings can do; nil when none of its codecs is built.
+    func capabilities(_ settings: MediaSettings) -> AudioCapabilities? {
+        if let known, known.codecs == settings.codecs, known.capabilities.telephoneEvents == settings.telephoneEvents,
+            known.capabilities.packetTime == settings.packetTime
+        {
+            return known.capabilities
+        }
+        let codecs = settings.codecs.compactMap { SDP.AudioCodec(setting: $0) }
+        guard !codecs.isEmpty else { return nil }
+        let capabilities = AudioCapabilities(
+            codecs: codecs, telephoneEvents: settings.telephoneEvents, packetTime: settings.packetTime)
+        known = (settings.codecs, capabilities)
+        return capabilities
     }
 
     func randomBits() -> UInt64 { random.next() }

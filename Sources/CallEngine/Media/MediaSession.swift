@@ -36,7 +36,7 @@ package final class MediaSession {
     @exclusivity(unchecked) var latch: SourceLatch?
     @exclusivity(unchecked) var codec = Audio.AudioCodec.pcmu
     @exclusivity(unchecked) var sendPayload: UInt8 = 0
-    /// Which audio may come under which number; the rest of what was agreed on is in `receivable`.
+    /// Which audio but `codec` may come under which number; the rest of what was agreed on is in `receivable`.
     @exclusivity(unchecked) var audioPayloads: [(payload: UInt8, codec: Audio.AudioCodec)] = []
     @exclusivity(unchecked) var receivable = PayloadSet()
     @exclusivity(unchecked) var eventPayloads = PayloadSet()
@@ -100,8 +100,7 @@ package final class MediaSession {
         guard services.bindTo.isV6 || !settings.localIP.isV6 else {
             throw .unsupported("media over IPv6 is not listened for")
         }
-        let codecs = settings.codecs.compactMap(Self.description(ofCodec:))
-        guard !codecs.isEmpty else { throw .noCommonCodec }
+        guard let capabilities = services.capabilities(settings) else { throw .noCommonCodec }
         let ports = try services.pool.take()
         self.services = services
         self.settings = settings
@@ -115,9 +114,7 @@ package final class MediaSession {
             timestamp: UInt32(truncatingIfNeeded: services.randomBits()))
         canonicalName = services.randomBits()
         negotiation = OfferAnswer(
-            capabilities: AudioCapabilities(
-                codecs: codecs, telephoneEvents: settings.telephoneEvents, packetTime: settings.packetTime),
-            local: SocketAddress(ip: settings.localIP, port: ports.rtp.localAddress.port),
+            capabilities: capabilities, local: SocketAddress(ip: settings.localIP, port: ports.rtp.localAddress.port),
             sessionID: services.randomBits() >> 32)
         services.counting.sessions += 1
         services.counting.sessionsOpened += 1
