@@ -8,7 +8,9 @@ func attackDescription(_ bytes: [UInt8]) {
     guard let session = try? SessionDescription(parsing: bytes) else { return }
     for medium in session.media {
         use((session.address(of: medium), session.direction(of: medium), session.connection(of: medium)))
-        use((medium.kind, medium.port, medium.formats, medium.packetTime, medium.rtcp, medium.attributes, medium.formatParameters))
+        use(
+            (medium.kind, medium.port, medium.formats, medium.packetTime, medium.rtcp, medium.attributes, medium.formatParameters)
+        )
         use((medium.bandwidth("RS"), medium.values(of: "crypto"), medium.rtpMap(of: 96), medium.parameters(of: "96")))
     }
     use((session.origin?.version, session.origin?.address))

@@ -20,6 +20,14 @@ package struct AudioCodec: Hashable, Sendable {
     /// Every codec that is built.
     package static let all = [pcmu, pcma]
 
+    /// Name and clock as in an rtpmap.
+    package var description: String {
+        switch kind {
+        case .g711(.mu): "PCMU/8000"
+        case .g711(.a): "PCMA/8000"
+        }
+    }
+
     /// The codec of that SDP name and clock; nil when there is none here.
     package init?(name: String, clockRate: Int) {
         let upper = name.uppercased()

@@ -63,8 +63,8 @@ func lower(_ byte: UInt8) -> UInt8 {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
 }
 
-/// What our side can do.
-package struct AudioCapabilities: Equatable, Sendable {
+/// What our side can do. An object, since all sessions with the same settings share it.
+package final class AudioCapabilities: Sendable {
     package enum Preference: Equatable, Sendable {
         /// The first codec of their offer that we have (RFC 3264 section 6.1).
         case theirs
@@ -170,6 +170,8 @@ package struct AudioAgreement: Equatable, Sendable {
     package var receiveFormats: [AudioFormat] { formats.filter { !$0.isTelephoneEvent } }
     /// The keys that may arrive.
     package var receiveEvents: [TelephoneEventFormat] {
-        formats.compactMap { $0.isTelephoneEvent ? TelephoneEventFormat(payload: $0.payload, clockRate: $0.codec.clockRate) : nil }
+        formats.compactMap {
+            $0.isTelephoneEvent ? TelephoneEventFormat(payload: $0.payload, clockRate: $0.codec.clockRate) : nil
+        }
     }
 }

@@ -84,13 +84,21 @@ struct Field {
     }
 
     /// ASCII, without regard to case.
+    func equals(ignoringCase text: StaticString) -> Bool {
+        equals(ignoringCase: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    /// ASCII, without regard to case.
     func equals(ignoringCase text: String) -> Bool {
-        let utf8 = text.utf8
-        guard count == utf8.count else { return false }
-        var index = start
-        for byte in utf8 {
-            if lower(byte) != lower(bytes[index]) { return false }
-            index += 1
+        guard count == text.utf8.count else { return false }
+        var text = text
+        return text.withUTF8 { equals(ignoringCase: $0) }
+    }
+
+    private func equals(ignoringCase text: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard count == text.count else { return false }
+        for index in 0..<text.count where bytes[start + index] != text[index] {
+            if lower(bytes[start + index]) != lower(text[index]) { return false }
         }
         return true
     }

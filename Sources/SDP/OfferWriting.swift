@@ -97,8 +97,21 @@ struct DescriptionWriter {
     mutating func append(octets more: [UInt8]) { octets.append(contentsOf: more) }
 
     mutating func append(number: UInt64) {
-        if number >= 10 { append(number: number / 10) }
-        octets.append(UInt8(ascii: "0") + UInt8(number % 10))
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            let start = Self.write(number, into: digits, before: 20)
+            octets.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+        }
+    }
+
+    /// The digits of a number, the last one before `end`; returns where they begin.
+    private static func write(_ number: UInt64, into digits: UnsafeMutableBufferPointer<UInt8>, before end: Int) -> Int {
+        var (rest, place) = (number, end)
+        repeat {
+            place -= 1
+            digits[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+            rest /= 10
+        } while rest > 0
+        return place
     }
 
     /// ` IP4 ` with the address, and the end of the line.
@@ -109,9 +122,14 @@ struct DescriptionWriter {
             append(text: ip.description)
         case .v4(let value):
             append(" IP4 ")
-            for shift in [UInt32(24), 16, 8, 0] {
-                append(number: UInt64(value >> shift & 255))
-                if shift > 0 { append(".") }
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 16) { digits in
+                var (rest, place) = (value, 16)
+                for _ in 0..<4 {
+                    place = Self.write(UInt64(rest & 255), into: digits, before: place) - 1
+                    digits[place] = UInt8(ascii: ".")
+                    rest >>= 8
+                }
+                octets.append(contentsOf: UnsafeBufferPointer(rebasing: digits[(place + 1)...]))
             }
         }
         append("\r\n")

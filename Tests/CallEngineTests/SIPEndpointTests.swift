@@ -26,7 +26,8 @@ import Testing
         for number in 0..<4 {
             loop.schedule(at: began + .milliseconds(1) + .microseconds(number * 700)) {
                 let branch = endpoint.newBranch()
-                let request = "OPTIONS sip:x@h SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=\(String(decoding: branch, as: UTF8.self))\r\n\r\n"
+                let request =
+                    "OPTIONS sip:x@h SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=\(String(decoding: branch, as: UTF8.self))\r\n\r\n"
                 endpoint.send(Array(request.utf8), method: .options, branch: branch, to: peer) { _ in }
             }
         }

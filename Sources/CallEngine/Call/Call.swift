@@ -15,31 +15,34 @@ package final class Call {
     package let id: String
     package let direction: CallInfo.Direction
     package let loop: EventLoop
-    package internal(set) var state = CallState.new
+    @exclusivity(unchecked) package internal(set) var state = CallState.new
     package var onEnd: ((CallEnd) -> Void)?
     package let digits = DigitInbox()
     /// Each change that a person following the call wants to see; nil costs nothing.
     package var onStateChange: ((CallState) -> Void)?
     /// The line that it came by or goes out through; nil without one.
-    package internal(set) var line: LineSettings?
+    package var line: LineSettings? { lineIndex.map { shard.settings.lines[$0] } }
+    /// Which of the engine's lines.
+    var lineIndex: Int?
     /// The parsed `sip:` URI of the peer that a route looks at, without the cost of `info`.
-    package var requestURI: URI? { session.flatMap { try? $0.invite.requestURI() } }
+    package var requestURI: URI? { try? session?.machine.invite.requestURI() }
 
-    unowned let shard: CallShard
+    /// Which lets go of the call when it leaves.
+    let shard: CallShard
     /// The SIP side; nil only while an outgoing call looks for its target's address.
-    var session: InviteSession?
+    @exclusivity(unchecked) var session: CallSession?
     /// The RTP side; nil while there is no address to describe it by.
-    var media: MediaSession?
+    @exclusivity(unchecked) var media: MediaSession?
     /// Where the peer's messages come from; requests of ours go there unless the dialog says otherwise.
-    var hop: Hop
+    @exclusivity(unchecked) var hop: Hop
     /// Our client transaction of the INVITE (the latest one, after digest).
     var inviteTransaction: TransactionID?
     /// Our description as it goes into 183 and 200.
-    var localDescription: [UInt8] = []
+    @exclusivity(unchecked) var localDescription: [UInt8] = []
     /// Whether the INVITE had no offer, so that the 200 has it and the ACK answers.
     var isOfferless = false
     /// Facts that change; see `info`.
-    var times = CallTimings()
+    @exclusivity(unchecked) var times = CallTimings()
     let startedAt: Double
     let started: Instant
     package internal(set) var answeredAt: Instant?
@@ -47,8 +50,13 @@ package final class Call {
     var finalStatus = 0
     var finalReason = ""
     var finalResponse: Message?
-    /// What an outgoing call's INVITE is made of; nil for one that came in.
-    var placing: Placing?
+    /// Whom an outgoing call was asked to call; nil for one that came in.
+    var target: OutgoingTarget?
+    /// The From of our INVITE.
+    var ourFrom: [UInt8] = []
+    /// Rows that were added to our INVITE, and how many times a challenge to it was answered.
+    var addedRows: [UInt8] = []
+    var challenges = 0
     /// The INVITE found nobody: no response came, or it could not be sent.
     var noResponse = false
     var milestones: [MilestoneWait] = []
@@ -63,9 +71,8 @@ package final class Call {
     /// The report of media, once it is closed.
     var finalReport: MediaReport?
     var finalCodec = ""
-    /// What an outgoing call was asked to call.
-    var requestedTarget = ""
-    private var timer: LoopTimer?
+    /// When the shard will call `wake`; `never` when it was not asked to.
+    @exclusivity(unchecked) private var wakesAt = Instant.never
     /// The dialog that is known to the endpoint.
     private var registration: TransactionKey?
     /// Client transactions whose responses come here.
@@ -85,11 +92,25 @@ package final class Call {
 
     /// Gives an event to the session and carries out its actions, in order.
     func update(_ event: (inout InviteSession, inout [SessionAction]) -> Void) {
-        guard session != nil else { return }
-        var actions: [SessionAction] = []
-        event(&session!, &actions)
-        for action in actions { perform(action) }
-        setTimer()
+        guard let session else { return }
+        var actions = shard.takeActions()
+        event(&session.machine, &actions)
+        var next = 0
+        while next < actions.count {
+            perform(actions[next])
+            next += 1
+        }
+        shard.giveBack(&actions)
+        let deadline = CallSession.nextDeadline(&session.machine)
+        guard deadline < wakesAt else { return }
+        wakesAt = deadline
+        shard.wake(self, at: deadline)
+    }
+
+    /// Time has passed; a later deadline is asked for again.
+    func wake() {
+        wakesAt = .never
+        update { [now = loop.now] in if $0.nextDeadline <= now { $0.fire(at: now, into: &$1) } }
     }
 
     private func perform(_ action: SessionAction) {
@@ -146,36 +167,25 @@ package final class Call {
     /// Where a request in the dialog goes: to the first route or the peer's Contact; by the stream that the dialog came by, when it
     /// came by one.
     private func nextHop(_ request: OutgoingRequest) -> Hop {
-        guard let uri = try? URI(request.nextHop, OctetRange(0, request.nextHop.count)), let ip = uri.address else { return hop }
+        guard let found = shard.place(of: request.nextHop) else { return hop }
+        let ip = found.address.ip
         // A phone behind NAT names an address in its Contact that leads nowhere from here: its messages show the one that does.
-        let isHidden = ip.isPrivate && !hop.address.ip.isPrivate && session?.dialog?.routes.isEmpty == true
+        let isHidden = ip.isPrivate && !hop.address.ip.isPrivate && session?.machine.dialog?.routes.isEmpty == true
         if ip.isUnspecified || isHidden { return hop }
-        var next = Hop(transport: hop.transport, address: SocketAddress(ip: ip, port: uri.portOrDefault))
-        if let name = uri.parameter("transport")?.lowercased() { next.transport = name == "tcp" ? .tcp : .udp }
+        var next = Hop(transport: found.transport ?? hop.transport, address: found.address)
         if next.transport == hop.transport { next.connection = hop.connection }
         return next
-    }
-
-    private func setTimer() {
-        let deadline = session?.nextDeadline ?? .never
-        if timer?.deadline == deadline, timer?.isPending == true { return }
-        timer?.cancel()
-        timer = nil
-        guard deadline != .never else { return }
-        timer = loop.schedule(at: deadline) { [self] in update { $0.fire(at: self.loop.now, into: &$1) } }
     }
 
     // MARK: The endpoint's table
 
     /// Makes requests of the dialog come here.
-    func register(callID: [UInt8], tag: [UInt8]) {
+    func register(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) {
         registration = shard.endpoint.add(self, callID: callID, tag: tag)
     }
 
     /// The session is over: nothing comes here any more.
     func leave() {
-        timer?.cancel()
-        timer = nil
         if let registration { shard.endpoint.removeDialog(registration) }
         registration = nil
         for transaction in transactions { shard.endpoint.release(transaction) }
@@ -187,6 +197,16 @@ package final class Call {
         state = next
         onStateChange?(next)
     }
+}
+
+/// The SIP side of a call. An object of its own: both stay below the size up to which malloc keeps freed memory at hand for a thread.
+final class CallSession {
+    @exclusivity(unchecked) var machine: InviteSession
+
+    init(_ machine: InviteSession) { self.machine = machine }
+
+    /// By reference: a copy of the machine would cost more than the answer.
+    static func nextDeadline(_ machine: inout InviteSession) -> Instant { machine.nextDeadline }
 }
 
 extension Call: DialogUser {

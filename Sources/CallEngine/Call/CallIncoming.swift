@@ -37,11 +37,12 @@ extension Call {
         try requireUnanswered("progress", .inbound)
         guard state != .early else { return }
         // Without an offer in the INVITE, early media needs a reliable 183 with ours; the PRACK has the answer (RFC 3262 section 5).
-        guard !isOfferless || session?.mayBeReliable == true else { throw .noMedia(operation: "progress") }
+        guard !isOfferless || session?.machine.mayBeReliable == true else { throw .noMedia(operation: "progress") }
         change(to: .early)
         update {
             $0.progress(
-                183, body: self.localDescription, reliably: self.isOfferless, source: self.hop.address, at: self.loop.now, into: &$1)
+                183, body: self.localDescription, reliably: self.isOfferless, source: self.hop.address, at: self.loop.now,
+                into: &$1)
         }
         media?.start()
     }

@@ -6,7 +6,7 @@ import SIP
 
 extension Call: CallControl {
     package var info: CallInfo {
-        let invite = session?.invite
+        let invite = session?.machine.invite
         var info = CallInfo(
             id: id, direction: direction, from: invite.flatMap { Self.party(try? $0.from()) } ?? CallParty(uri: ""),
             to: party(invite), started: started)
@@ -29,7 +29,7 @@ extension Call: CallControl {
 
     /// Whom the call is for: the Request-URI of a call that came in (To may name somebody else), the target of one that goes out.
     private func party(_ invite: Message?) -> CallParty {
-        guard let uri = invite.flatMap({ try? $0.requestURI() }) else { return CallParty(uri: requestedTarget) }
+        guard let uri = invite.flatMap({ try? $0.requestURI() }) else { return CallParty(uri: target?.uri.description ?? "") }
         let display = (try? invite?.to())?.displayName ?? ""
         return CallParty(uri: uri.description, user: uri.user, host: uri.host, display: display)
     }

@@ -4,7 +4,7 @@ import Basics
 import Reactor
 import SIP
 
-extension Call {
+extension Call: MediaUser {
     package func play(_ request: PlaybackRequest) -> Playback {
         guard let media, media.isReady, state == .answered || state == .early else {
             let playback = Playback()
@@ -47,13 +47,15 @@ extension Call {
         }
     }
 
-    /// Called by the media session when nothing arrives any more. A phone that rings need not send anything.
-    func mediaTimedOut() {
+    // MARK: MediaUser
+
+    /// A phone that rings need not send anything.
+    package func mediaTimedOut() {
         guard state == .answered else { return }
         hangUp(HangUpReason(status: 408, cause: .mediaTimeout, detail: "no RTP came for \(shard.settings.rtpTimeout)"))
     }
 
-    func firstMediaArrived() {
+    package func firstMediaArrived() {
         if times.firstMedia == nil { times.firstMedia = loop.now - started }
     }
 }

@@ -11,23 +11,20 @@ struct MilestoneWait {
     let waiter: Waiter<MilestoneResult>
 }
 
-/// What an outgoing call needs to build its INVITE, again after a challenge.
-struct Placing {
+/// What an INVITE of ours is made of.
+private struct Placing {
     var uri: [UInt8]
     var from: [UInt8]
     var to: [UInt8]
     var callID: [UInt8]
     var cSeq: UInt32
     var end: LocalEnd
-    var headers: [UInt8]
     var offer: [UInt8]
-    /// How many times a challenge was answered.
-    var challenges = 0
 }
 
 extension Call {
     /// The address is known: makes media and offer, and sends the INVITE.
-    func place(_ uri: URI, to hop: Hop, from: String?, displayName: String, headers: [CallHeader]) {
+    func place(_ target: OutgoingTarget, to hop: Hop, from: String?, displayName: String) {
         guard !state.isEnded else { return }
         self.hop = hop
         let local = shard.endpoint.localAddress(to: hop)
@@ -46,38 +43,45 @@ extension Call {
         }
         let tag = shard.endpoint.newToken()
         let placing = Placing(
-            uri: Array(uri.octetsOfURI),
-            from: Self.fromValue(from ?? shard.settings.product.lowercased(), displayName, local, tag),
-            to: [UInt8(ascii: "<")] + uri.octetsOfURI + [UInt8(ascii: ">")], callID: shard.newCallID(at: local), cSeq: 1,
-            end: shard.localEnd(hop.transport, local), headers: Self.rows(headers), offer: localDescription)
-        register(callID: placing.callID, tag: tag)
+            uri: target.requestURI, from: shard.fromValue(from, displayName, local, tag: tag), to: target.to,
+            callID: shard.newCallID(at: local), cSeq: 1, end: shard.localEnd(hop.transport, local), offer: localDescription)
+        ourFrom = placing.from
+        register(callID: placing.callID[...], tag: tag[...])
         send(placing)
     }
 
+    /// The same INVITE with the next number, after a challenge or for a longer session interval.
+    private func placeAgain(_ invite: Message, end: LocalEnd) {
+        guard let target else { return }
+        send(
+            Placing(
+                uri: target.requestURI, from: ourFrom, to: target.to, callID: Array(invite.callID), cSeq: invite.cSeq + 1,
+                end: end,
+                offer: Array(invite.body)))
+    }
+
     private func send(_ placing: Placing) {
-        var placing = placing
         let branch = shard.endpoint.newBranch()
         var writer = MessageWriter(capacity: 960)
         writer.request(
             .invite, uri: placing.uri, end: placing.end, branch: branch, from: placing.from, to: placing.to,
             callID: placing.callID, cSeq: placing.cSeq)
-        writer.append(shard.credentials(for: line, method: "INVITE", uri: placing.uri))
-        writer.append((session?.sessionTimer ?? SessionTimer(shard.settings.sessionTimer)).requestRows())
-        writer.append(placing.headers)
+        if let line { writer.append(shard.credentials(for: line, method: "INVITE", uri: placing.uri)) }
+        writer.append((session?.machine.sessionTimer ?? SessionTimer(shard.settings.sessionTimer)).requestRows())
+        writer.append(addedRows)
         writer.finish(body: placing.offer, type: "application/sdp")
         let octets = writer.octets
         guard let invite = try? Message(parsing: octets) else {
             preconditionFailure("our own INVITE can be read")
         }
-        if session == nil {
-            session = InviteSession(
-                placing: invite, end: placing.end, timers: shard.endpoint.layer.timers, sessionTimer: shard.settings.sessionTimer,
-                seed: shard.newSeed())
+        if let session {
+            session.machine.place(again: invite)
         } else {
-            session!.place(again: invite)
+            session = CallSession(
+                InviteSession(
+                    placing: invite, end: placing.end, timers: shard.endpoint.layer.timers,
+                    sessionTimer: shard.settings.sessionTimer, seed: shard.newSeed()))
         }
-        placing.cSeq += 1
-        self.placing = placing
         inviteTransaction = transact(octets, .invite, branch, to: hop) { [self] event in
             switch event {
             case .response(let response, _):
@@ -91,27 +95,6 @@ extension Call {
                 update { $0.inviteTransportFailed(into: &$1) }
             }
         }
-    }
-
-    /// `"Name" <sip:user@host>;tag=…`; a bare user gets this host.
-    private static func fromValue(_ from: String, _ displayName: String, _ local: SocketAddress, _ tag: [UInt8]) -> [UInt8] {
-        var writer = MessageWriter(capacity: 96)
-        if !displayName.isEmpty {
-            writer.appendQuoted(displayName)
-            writer.append(" ")
-        }
-        writer.append("<")
-        if (try? URI(from))?.isSIP == true {
-            writer.append(safe: from)
-        } else {
-            writer.append("sip:")
-            writer.append(safe: from)
-            writer.append("@")
-            writer.append(local.ip)
-        }
-        writer.append(">;tag=")
-        writer.append(tag)
-        return writer.octets
     }
 
     // MARK: Answers
@@ -142,7 +125,7 @@ extension Call {
         } else if !media.isReady {
             failure = "the answer has no description of media"
         }
-        let rows = shard.credentials(for: line, method: "ACK", uri: session?.dialog?.remoteTarget ?? [])
+        let rows = shard.credentials(for: line, method: "ACK", uri: session?.machine.dialog?.remoteTarget ?? [])
         update { $0.acknowledge(headers: rows, into: &$1) }
         times.answer = loop.now - started
         if let failure {
@@ -158,8 +141,8 @@ extension Call {
     /// interval that is too short (422) is made longer.
     func refused(_ status: Int, _ response: Message?) {
         if let response, status == 401 || status == 407, !state.isEnded, answer(challenge: response) { return }
-        if let response, status == 422, !state.isEnded, let placing, session?.lengthenInterval(by: response) == true {
-            return send(placing)
+        if let response, status == 422, !state.isEnded, let session, session.machine.lengthenInterval(by: response) {
+            return placeAgain(session.machine.invite, end: session.machine.end)
         }
         let by: CallEnd.Party = noResponse ? .engine : .callee
         finalStatus = noResponse ? 0 : status
@@ -173,13 +156,11 @@ extension Call {
     }
 
     private func answer(challenge response: Message) -> Bool {
-        guard let placing, let session, placing.challenges < 3, shard.challenged(line, by: response, request: session.invite)
-        else {
+        guard let session, challenges < 3, shard.challenged(line, by: response, request: session.machine.invite) else {
             return false
         }
-        var next = placing
-        next.challenges += 1
-        send(next)
+        challenges += 1
+        placeAgain(session.machine.invite, end: session.machine.end)
         return true
     }
 

@@ -9,9 +9,9 @@ extension Call {
     /// Sends a refresh, or tries again soon when something else is under way.
     func refreshSession() {
         var isSent = false
-        if session?.peerAllowsUpdate == true {
+        if session?.machine.peerAllowsUpdate == true {
             update { isSent = $0.send(.update, into: &$1) }
-        } else if let media, session?.mayReinvite == true, renegotiation == nil {
+        } else if let media, session?.machine.mayReinvite == true, renegotiation == nil {
             let offer = media.makeOffer()
             update { isSent = $0.reinvite(body: offer, into: &$1) }
         }

@@ -43,11 +43,15 @@ package final class CallShard {
     private let gate: AdmissionGate
     private let shardCount: Int
     private let resolver: HostResolver
-    private var calls: [ObjectIdentifier: Call] = [:]
+    @exclusivity(unchecked) private var calls: [ObjectIdentifier: Call] = [:]
+    private var wakes = CallWakes()
+    private var wakeTimer: LoopTimer?
+    /// The room for a session's actions, used again by the next event.
+    @exclusivity(unchecked) private var spareActions: [SessionAction] = []
     private var digests: [String: DigestClient] = [:]
     private var rotations: [[String]: Int] = [:]
     private var random: SeededRandom
-    private var knownEnd: (transport: Transport, address: SocketAddress, end: LocalEnd)?
+    @exclusivity(unchecked) private var known = KnownTexts()
     /// Allow, Accept, Supported: for OPTIONS and 405.
     let capabilityRows: [UInt8]
 
@@ -111,21 +115,24 @@ package final class CallShard {
         counters.incoming += 1
         let local = endpoint.localAddress(to: hop)
         let call = Call(id: newID(), direction: .inbound, shard: self, hop: hop)
+        let session: CallSession
         do throws(ParseError) {
-            call.session = try InviteSession(
-                answering: invite, transaction: id, end: localEnd(hop.transport, local), timers: endpoint.layer.timers,
-                sessionTimer: settings.sessionTimer, seed: newSeed())
+            session = CallSession(
+                try InviteSession(
+                    answering: invite, transaction: id, end: localEnd(hop.transport, local), timers: endpoint.layer.timers,
+                    sessionTimer: settings.sessionTimer, seed: newSeed()))
         } catch {
             gate.leave()
             return refuse(invite, id, hop, 400, [])
         }
-        if let minimum = call.session?.sessionTimer.refusal(of: invite) {
+        if let minimum = session.machine.sessionTimer.refusal(of: invite) {
             gate.leave()
             return refuse(invite, id, hop, 422, minimum)
         }
-        call.line = settings.lines.first { line in line.from.contains { $0.contains(hop.address.ip) } }
+        call.session = session
+        call.lineIndex = settings.lines.firstIndex { line in line.from.contains { $0.contains(hop.address.ip) } }
         calls[ObjectIdentifier(call)] = call
-        call.register(callID: Array(invite.callID), tag: call.session!.localTag)
+        call.register(callID: invite.callID, tag: session.machine.localTag[...])
         endpoint.expectCancel(of: id, for: call)
         if let refusal = call.takeOffer(invite) {
             counters.unacceptable += 1
@@ -143,7 +150,8 @@ package final class CallShard {
     /// Places a call. It comes back at once; whatever goes wrong is its end, which is never told in this turn. Throws for a target that
     /// cannot be called.
     package func place(_ request: CallRequest) throws(CallControlError) -> Call {
-        let target = try OutgoingTarget(request, settings: settings)
+        let target = try target(request)
+        try OutgoingTarget.check(request.headers)
         guard gate.enter() else {
             throw .invalid(operation: "call", why: "the limit of \(gate.limits.calls) calls is reached")
         }
@@ -151,23 +159,68 @@ package final class CallShard {
         let call = Call(
             id: newID(), direction: .outbound, shard: self,
             hop: Hop(transport: target.transport, address: SocketAddress(ip: .any4, port: target.port)))
-        call.line = target.line
-        call.requestedTarget = target.uri.description
+        call.target = target
+        call.lineIndex = target.line
+        if !request.headers.isEmpty { call.addedRows = Call.rows(request.headers) }
         calls[ObjectIdentifier(call)] = call
-        let from = request.from ?? target.line?.callerID
-        resolver.resolve(target.host) { ip in
-            guard let ip else {
+        if let ip = target.ip {
+            send(call, to: ip, target, request)
+        } else {
+            resolver.resolve(target.host) { ip in
+                if let ip { return self.send(call, to: ip, target, request) }
                 call.finish(CallEnd(by: .engine, cause: .unreachable, detail: "\(target.host) was not found"))
-                return call.leave()
+                call.leave()
             }
-            call.place(
-                target.uri, to: Hop(transport: target.transport, address: SocketAddress(ip: ip, port: target.port)), from: from,
-                displayName: request.displayName, headers: request.headers)
         }
         return call
     }
 
+    private func send(_ call: Call, to ip: IPAddress, _ target: OutgoingTarget, _ request: CallRequest) {
+        call.place(
+            target, to: Hop(transport: target.transport, address: SocketAddress(ip: ip, port: target.port)),
+            from: request.from ?? call.line?.callerID, displayName: request.displayName)
+    }
+
+    private func target(_ request: CallRequest) throws(CallControlError) -> OutgoingTarget {
+        if let last = known.target, last.text == request.target, last.lineName == request.line { return last }
+        let target = try OutgoingTarget(request.target, line: request.line, settings: settings)
+        known.target = target
+        return target
+    }
+
     // MARK: For calls
+
+    /// The room for a session's actions.
+    func takeActions() -> [SessionAction] {
+        var actions: [SessionAction] = []
+        swap(&actions, &spareActions)
+        return actions
+    }
+
+    func giveBack(_ actions: inout [SessionAction]) {
+        actions.removeAll(keepingCapacity: true)
+        swap(&actions, &spareActions)
+    }
+
+    /// Wakes a call at that time, unless it is over then.
+    func wake(_ call: Call, at instant: Instant) {
+        wakes.add(ObjectIdentifier(call), at: instant)
+        setWakeTimer()
+    }
+
+    private func setWakeTimer() {
+        let next = wakes.earliest
+        if let wakeTimer, wakeTimer.isPending {
+            if wakeTimer.deadline <= next { return }
+            wakeTimer.cancel()
+        }
+        guard next != .never else { return }
+        wakeTimer = loop.schedule(at: next) { [unowned self] in
+            while let id = wakes.popDue(at: loop.now) { calls[id]?.wake() }
+            wakeTimer = nil
+            setWakeTimer()
+        }
+    }
 
     func makeMedia(for call: Call, localIP: IPAddress) throws(MediaError) -> MediaSession {
         let codecs = call.line?.codecs ?? settings.codecs
@@ -176,9 +229,8 @@ package final class CallShard {
             settings: MediaSettings(
                 digits: call.digits, localIP: localIP, codecs: codecs, rtpTimeout: settings.rtpTimeout, product: settings.product)
         )
-        // The call closes its media before it goes, which drops these.
-        media.onTimeout = { [unowned call] in call.mediaTimedOut() }
-        media.onFirstPacket = { [unowned call] in call.firstMediaArrived() }
+        // The call closes its media before it goes.
+        media.user = call
         return media
     }
 
@@ -199,23 +251,44 @@ package final class CallShard {
     func forget(_ call: Call) { calls[ObjectIdentifier(call)] = nil }
 
     func localEnd(_ transport: Transport, _ address: SocketAddress) -> LocalEnd {
-        if let knownEnd, knownEnd.transport == transport, knownEnd.address == address { return knownEnd.end }
+        if let known = known.end, known.transport == transport, known.address == address { return known.end }
         var writer = MessageWriter(capacity: 128)
         writer.header("Allow", text: screening.allow)
         writer.header("Supported", text: screening.supported)
         writer.header("User-Agent", text: settings.product)
         let end = LocalEnd(transport: transport, address: address, headers: writer.octets)
-        knownEnd = (transport, address, end)
+        known.end = (transport, address, end)
         return end
     }
 
+    /// The value of our From: `from` is a URI, or a user at this host; nil is this product.
+    func fromValue(_ from: String?, _ displayName: String, _ local: SocketAddress, tag: [UInt8]) -> [UInt8] {
+        known.from(from ?? settings.product, isName: from == nil, displayName, local.ip) + tag
+    }
+
+    /// Where a URI of a dialog leads; nil for one without an address.
+    func place(of uri: [UInt8]) -> (address: SocketAddress, transport: Transport?)? { known.place(of: uri) }
+
     func newSeed() -> UInt64 { random.next() }
-    private func newID() -> String { String(decoding: endpoint.newToken(), as: UTF8.self) }
+
+    /// 13 letters and digits: what a string holds without memory of its own.
+    private func newID() -> String {
+        var bits = random.next()
+        return String(unsafeUninitializedCapacity: 13) { bytes in
+            for index in 0..<13 {
+                let digit = UInt8(bits & 31)
+                bytes[index] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+                bits >>= 5
+            }
+            return 13
+        }
+    }
 
     /// A Call-ID that belongs to this shard by its hash, so that the whole dialog comes here.
     func newCallID(at local: SocketAddress) -> [UInt8] {
+        let host = known.host(of: local.ip)
         while true {
-            let callID = endpoint.newToken() + [UInt8(ascii: "@")] + Array(local.ip.description.utf8)
+            let callID = endpoint.newToken() + host
             if ShardChoice.index(ofCallID: callID[...], count: shardCount) == index { return callID }
         }
     }
@@ -249,6 +322,7 @@ package final class CallShard {
     package func close() {
         hangUpAll(detail: "the server ends")
         for call in calls.values { call.leave() }
+        wakeTimer?.cancel()
         endpoint.stop()
         services.close()
     }

@@ -1,39 +1,51 @@
 // Whom a call goes to: the Request-URI, and the host, port and transport that it is sent to.
 
+import Basics
 import SIP
 
-/// A target that can be called.
-struct OutgoingTarget {
+/// A target that can be called. An object, since calls to the same target share it.
+final class OutgoingTarget {
+    /// What was asked for.
+    let text: String
+    let lineName: String?
     let uri: URI
+    /// The Request-URI and the value of To.
+    let requestURI: [UInt8]
+    let to: [UInt8]
     let host: String
+    /// `host`, where it is an address.
+    let ip: IPAddress?
     let port: UInt16
     let transport: Transport
-    let line: LineSettings?
+    /// Which of the engine's lines the call goes out through.
+    let line: Int?
 
-    init(_ request: CallRequest, settings: EngineSettings) throws(CallControlError) {
+    init(_ text: String, line lineName: String?, settings: EngineSettings) throws(CallControlError) {
         func invalid(_ why: String) -> CallControlError { .invalid(operation: "call", why: why) }
-        var line: LineSettings?
-        if let name = request.line {
-            line = settings.lines.first { $0.name == name }
-            guard line != nil else { throw invalid("there is no line \"\(name)\"") }
-        }
-        var text = request.target
-        if let line, !text.hasPrefix("sip:") {
+        self.text = text
+        self.lineName = lineName
+        line = lineName.flatMap { name in settings.lines.firstIndex { $0.name == name } }
+        if let lineName, line == nil { throw invalid("there is no line \"\(lineName)\"") }
+        let way = line.map { settings.lines[$0] }
+        var whole = text
+        if let way, !text.hasPrefix("sip:") {
             let user = text.hasPrefix("tel:") ? String(text.dropFirst(4)) : text
-            let port = line.port.map { ":\($0)" } ?? ""
-            text = "sip:\(user)@\(line.server)\(port)"
+            let port = way.port.map { ":\($0)" } ?? ""
+            whole = "sip:\(user)@\(way.server)\(port)"
         }
-        guard let uri = try? URI(text) else { throw invalid("\"\(request.target)\" is no SIP URI (sip:user@host)") }
+        guard let uri = try? URI(whole) else { throw invalid("\"\(text)\" is no SIP URI (sip:user@host)") }
         guard uri.scheme == .sip else {
             throw invalid(
-                "\"\(request.target)\": only sip: targets can be called\(uri.scheme == .sips ? "; sips: is not built yet" : "")")
+                "\"\(text)\": only sip: targets can be called\(uri.scheme == .sips ? "; sips: is not built yet" : "")")
         }
         self.uri = uri
-        self.line = line
-        host = line?.server ?? uri.host
-        if let line {
-            port = line.port ?? 5060
-            transport = line.transport == .tcp ? .tcp : .udp
+        requestURI = Array(uri.octetsOfURI)
+        to = [UInt8(ascii: "<")] + requestURI + [UInt8(ascii: ">")]
+        host = way?.server ?? uri.host
+        ip = IPAddress(host)
+        if let way {
+            port = way.port ?? 5060
+            transport = way.transport == .tcp ? .tcp : .udp
         } else {
             port = uri.portOrDefault
             switch uri.parameter("transport")?.lowercased() {
@@ -46,8 +58,12 @@ struct OutgoingTarget {
         guard needed == .tcp || settings.listeners.contains(where: { $0.transport == needed }) else {
             throw invalid("no \(needed.rawValue) socket is open to call from")
         }
-        for header in request.headers where Self.reserved.contains(header.name.lowercased()) {
-            throw invalid("the header \(header.name) belongs to the protocol")
+    }
+
+    /// Refuses rows that the engine writes itself.
+    static func check(_ headers: [CallHeader]) throws(CallControlError) {
+        for header in headers where reserved.contains(header.name.lowercased()) {
+            throw .invalid(operation: "call", why: "the header \(header.name) belongs to the protocol")
         }
     }
 

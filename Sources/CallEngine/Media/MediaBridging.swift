@@ -42,7 +42,7 @@ extension MediaSession {
         other.disconnect()
         for session in [self, other] {
             session.stopPlaying(.stopped)
-            session.begin()
+            session.beginNow()
         }
         guard ports != nil, other.ports != nil else { return }
         bridge = BridgeEnd(other: other, lastSent: loop.now)

@@ -26,8 +26,8 @@ package struct MediaClockCounters: Equatable, Sendable {
 /// Calls the sessions of a loop. Belongs to the loop.
 final class MediaClock {
     static let sliceLength = Duration.milliseconds(2)
-    /// 60 ms.
-    private static let wheelSize = 30
+    /// The farthest place of a session that was just added: 60 ms, and where there is room in the next 20.
+    private static let wheelSize = 41
     /// Slices that a usual packet time of 20 ms has: sessions are spread over so many.
     private static let spread = 10
     private static let mostCatchUp = 50
@@ -54,28 +54,42 @@ final class MediaClock {
 
     private var nowSlice: Int { Int((loop.now - origin).nanoseconds / Self.sliceNanoseconds) }
 
-    /// Calls `session` from now on, every `session.clockPeriod` slices.
+    /// Calls `session` every `session.clockPeriod` slices, first after one to two of them.
     func add(_ session: MediaSession) {
         if sessionCount == 0 { position = nowSlice }
         sessionCount += 1
-        let next = max(position, nowSlice) + 1
+        let next = max(position, nowSlice) + session.clockPeriod
         var best = next
         for slice in next..<next + Self.spread where load[slice % Self.spread] < load[best % Self.spread] { best = slice }
         session.clockSpread = best % Self.spread
         load[session.clockSpread] += 1
         session.clockDue = best
         wheel[best % Self.wheelSize].append(session)
-        schedule()
+        schedule(by: best)
+    }
+
+    /// Calls a session that was just added one period earlier; does nothing to one that was called already.
+    func hasten(_ session: MediaSession) {
+        let earlier = session.clockDue - session.clockPeriod
+        guard earlier > max(position, nowSlice) else { return }
+        let place = session.clockDue % Self.wheelSize
+        guard let index = wheel[place].lastIndex(where: { $0 === session }) else { return }
+        wheel[place].remove(at: index)
+        session.clockDue = earlier
+        wheel[earlier % Self.wheelSize].append(session)
+        schedule(by: earlier)
     }
 
     func remove(_ session: MediaSession) {
         guard session.clockDue >= 0 else { return }
-        // Its place in the wheel is left out when its turn comes: a search would cost more than it frees.
+        // One that was just added is found at once. Others are passed over when their turn comes: a search would cost more than it frees.
+        let place = session.clockDue % Self.wheelSize
+        if let index = wheel[place].suffix(16).lastIndex(where: { $0 === session }) { wheel[place].remove(at: index) }
         session.clockDue = -1
         load[session.clockSpread] -= 1
         sessionCount -= 1
         if sessionCount == 0 {
-            for slice in wheel.indices { wheel[slice].removeAll(keepingCapacity: true) }
+            for slice in wheel.indices where !wheel[slice].isEmpty { wheel[slice].removeAll(keepingCapacity: true) }
             timer?.cancel()
             timer = nil
         }
@@ -86,7 +100,12 @@ final class MediaClock {
         guard sessionCount > 0 else { return }
         var next = position + 1
         while wheel[next % Self.wheelSize].isEmpty, next <= position + Self.wheelSize { next += 1 }
-        let due = origin + .nanoseconds(Int64(next) * Self.sliceNanoseconds)
+        schedule(by: next)
+    }
+
+    /// Sees to it that the timer comes no later than this slice.
+    private func schedule(by slice: Int) {
+        let due = origin + .nanoseconds(Int64(slice) * Self.sliceNanoseconds)
         if let timer, timer.isPending {
             if timer.deadline <= due { return }
             timer.cancel()

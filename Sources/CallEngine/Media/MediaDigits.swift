@@ -38,8 +38,7 @@ extension MediaSession {
     /// The stream changed: the end of an open key will not come.
     func endOpenKey() {
         keyDeadline = .never
-        guard eventReceiver != nil, let event = eventReceiver!.reset() else { return }
-        report(event)
+        if let event = reception?.events?.reset() { report(event) }
     }
 
     private func keyBegan(_ digit: Digit, _ source: DigitSource, at now: Instant) {
@@ -72,7 +71,7 @@ extension MediaSession {
         case .inband: asSound = true
         case .info: throw CallControlError.invalid(operation: "send-digits", why: "INFO is not sent by media")
         }
-        begin()
+        beginNow()
         isSendingDigits = true
         defer { stopSendingDigits() }
         for character in digits {

@@ -10,7 +10,7 @@ extension MediaSession {
     package func record(_ request: RecordingRequest) throws(CallControlError) -> Recording {
         guard isReady else { throw .noMedia(operation: "record") }
         guard recorder == nil else { throw .invalid(operation: "record", why: "this call is being recorded already") }
-        begin()
+        beginNow()
         let recorder = CallRecorder(request, rate: codec.sampleRate, services: services)
         self.recorder = recorder
         // Not weak, as with playbacks: the session closes its recorder, and then nothing is called any more.
@@ -34,7 +34,7 @@ extension MediaSession {
     package func listen(_ request: ListenRequest) -> Listening {
         let listening = Listening()
         guard !isClosed else { return listening }
-        begin()
+        beginNow()
         let listener = AudioListener(request, listening: listening, rate: codec.sampleRate, start: loop.now)
         listeners.append(listener)
         listening.stopListening = { [unowned self, unowned listener] in listeners.removeAll { $0 === listener } }
@@ -49,8 +49,9 @@ extension MediaSession {
         // Detectors take audio in its order: what comes late was silence for them.
         if wantsInband, inband == nil { inband = DTMFReceiver() }
         guard inband != nil || !listeners.isEmpty, arrival != .late else { return }
-        if decoder.codec != codec { decoder = FrameDecoder(codec) }
-        let count = decoder.decode(packet.payload.assumingMemoryBound(to: UInt8.self), into: services.samples)
+        let reception = receive()
+        if reception.decoder.codec != codec { reception.decoder = FrameDecoder(codec) }
+        let count = reception.decoder.decode(packet.payload.assumingMemoryBound(to: UInt8.self), into: services.samples)
         guard count > 0 else { return }
         if case .next(let missing) = arrival, missing > 0 { inband?.processMissing(min(missing, 10) * count) }
         let samples = UnsafeBufferPointer(rebasing: services.samples[..<count])

@@ -45,12 +45,11 @@ extension MediaSession {
     package func offerFailed() { negotiation.offerFailed() }
 
     /// Whether an offer and an answer made a stream.
-    package var isReady: Bool { negotiation.agreement != nil && ports != nil }
+    package var isReady: Bool { latch != nil && ports != nil }
 
     /// `PCMU/8000`; empty before.
     package var codecName: String {
-        guard let codec = negotiation.agreement?.codec else { return "" }
-        return "\(codec.name)/\(codec.clockRate)"
+        latch == nil ? "" : codec.description
     }
 
     package var isHeldByRemote: Bool { negotiation.agreement?.heldByRemote ?? false }
@@ -102,9 +101,10 @@ extension MediaSession {
     private func adoptEvents(_ agreement: AudioAgreement) {
         sendEventPayload = agreement.sendEvents?.payload
         let clock = agreement.formats.first { $0.isTelephoneEvent }?.codec.clockRate
-        if clock != eventReceiver?.clockRate {
+        if clock != eventClock {
             endOpenKey()
-            eventReceiver = clock.map { TelephoneEventReceiver(clockRate: $0) }
+            reception?.events = nil
+            eventClock = clock
         }
         // Keys may come as sound only where there is no better way.
         wantsInband = clock == nil
@@ -116,7 +116,7 @@ extension MediaSession {
         let agreed = Audio.AudioCodec(agreement.codec) ?? .pcmu
         let time = max(10, min(60, agreement.packetTime / 10 * 10))
         sendPayload = agreement.sendPayload
-        statistics.change(clockRate: agreement.codec.clockRate)
+        reception?.statistics.change(clockRate: UInt32(agreed.clockRate))
         guard agreed != codec || time != packetTime else { return }
         codec = agreed
         packetTime = time

@@ -16,7 +16,7 @@ extension MediaSession {
             playback.finish(.finished)
             return playback
         }
-        begin()
+        beginNow()
         let player = PromptPlayer(request, playback: playback, codec: codec, packetTime: packetTime)
         self.player = player
         // Not weak: a weak reference makes every use of the session dearer, and the session ends each of its playbacks.

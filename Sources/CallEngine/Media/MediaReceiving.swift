@@ -37,7 +37,7 @@ extension MediaSession {
 
     private func accepted(_ packet: RTPPacket, at now: Instant) {
         let isEvent = eventPayloads.contains(packet.payloadType)
-        let arrival = statistics.receive(
+        let arrival = receive().statistics.receive(
             ssrc: packet.ssrc, sequence: packet.sequence, timestamp: packet.timestamp, at: now, measuresJitter: !isEvent)
         guard arrival.isUsable else {
             services.counting.droppedDuplicate += 1
@@ -52,9 +52,7 @@ extension MediaSession {
         }
         if !hasHeard {
             hasHeard = true
-            let first = onFirstPacket
-            onFirstPacket = nil
-            first?()
+            user?.firstMediaArrived()
         }
         if bridge != nil { forward(packet, isEvent: isEvent) }
         if isEvent {
@@ -65,9 +63,10 @@ extension MediaSession {
     }
 
     private func receivedEvent(_ packet: RTPPacket, at now: Instant) {
-        guard eventReceiver != nil else { return }
-        let events = eventReceiver!.receive(packet.payload, sequence: packet.sequence, timestamp: packet.timestamp, at: now)
-        keyDeadline = eventReceiver!.deadline ?? .never
+        guard let reception, let eventClock else { return }
+        if reception.events == nil { reception.events = TelephoneEventReceiver(clockRate: eventClock) }
+        let events = reception.events!.receive(packet.payload, sequence: packet.sequence, timestamp: packet.timestamp, at: now)
+        keyDeadline = reception.events!.deadline ?? .never
         for event in events { report(event) }
     }
 

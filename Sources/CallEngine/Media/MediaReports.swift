@@ -29,7 +29,7 @@ extension MediaSession {
     private func compose(at now: Instant, isLast: Bool) {
         guard let ports, let latch, let agreement = negotiation.agreement, !agreement.remote.ip.isUnspecified else { return }
         var writer = RTCPWriter(services.packet)
-        let block = statistics.makeReport(at: now)
+        let block = reception?.statistics.makeReport(at: now)
         if stream.packetCount != packetsAtReport {
             writer.senderReport(
                 ssrc: stream.ssrc,
@@ -63,7 +63,7 @@ extension MediaSession {
         services.counting.reportsReceived += 1
         while let packet = reader.next() {
             if let info = packet.senderInfo, let ssrc = packet.ssrc {
-                statistics.receive(senderReport: info.time.middle, from: ssrc, at: now)
+                reception?.statistics.receive(senderReport: info.time.middle, from: ssrc, at: now)
             }
             if let trip = packet.report(about: stream.ssrc)?.roundTrip(at: time(now)) { roundTrip = trip }
         }

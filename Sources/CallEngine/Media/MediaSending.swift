@@ -16,7 +16,7 @@ extension MediaSession {
         if now >= settlesAt { settle() }
         if now >= keyDeadline {
             keyDeadline = .never
-            if let event = eventReceiver?.expire(at: now) { report(event) }
+            if let event = reception?.events?.expire(at: now) { report(event) }
         }
         guard self.ports != nil else { return }
         sendFrame()
@@ -28,7 +28,7 @@ extension MediaSession {
         if expectsMedia, now.nanoseconds &- lastHeard.nanoseconds >= timeout {
             lastHeard = now
             services.counting.timeouts += 1
-            onTimeout?()
+            user?.mediaTimedOut()
         }
     }
 

@@ -124,10 +124,10 @@ package final class MediaServices {
 
     /// What a session with these settings can do; nil when none of its codecs is built.
     func capabilities(_ settings: MediaSettings) -> AudioCapabilities? {
-        if let known, known.codecs == settings.codecs, known.capabilities.telephoneEvents == settings.telephoneEvents,
-            known.capabilities.packetTime == settings.packetTime
+        if let known = known?.capabilities, self.known?.codecs == settings.codecs,
+            known.telephoneEvents == settings.telephoneEvents, known.packetTime == settings.packetTime
         {
-            return known.capabilities
+            return known
         }
         let codecs = settings.codecs.compactMap { SDP.AudioCodec(setting: $0) }
         guard !codecs.isEmpty else { return nil }

@@ -11,16 +11,22 @@ import RTP
 package import Reactor
 import SDP
 
+/// Whom a session tells what happens: a call.
+package protocol MediaUser: AnyObject {
+    /// Nothing came for `rtpTimeout` although media is expected; told again after each further one.
+    func mediaTimedOut()
+    /// The first packet of the far side was accepted. Once.
+    func firstMediaArrived()
+}
+
 /// The media of one leg. Belongs to its loop.
 ///
 /// What each packet touches is `@exclusivity(unchecked)`: checking takes a tenth of a packet's time, and no mutation of these calls out.
 package final class MediaSession {
     package let loop: EventLoop
-    package let digits: DigitInbox
-    /// Nothing came for `rtpTimeout` although media is expected; called again after each further one.
-    package var onTimeout: (() -> Void)?
-    /// The first packet of the far side was accepted. Once.
-    package var onFirstPacket: (() -> Void)?
+    package var digits: DigitInbox { settings.digits }
+    /// Outlives the session, which `close` ends.
+    package unowned var user: (any MediaUser)?
 
     let services: MediaServices
     let settings: MediaSettings
@@ -31,7 +37,8 @@ package final class MediaSession {
     // MARK: The stream, as the agreement has it
 
     @exclusivity(unchecked) var stream: RTPSender
-    @exclusivity(unchecked) var statistics = ReceiveStatistics(clockRate: 8000)
+    /// nil before the first packet.
+    @exclusivity(unchecked) var reception: MediaReception?
     /// nil before the first agreement.
     @exclusivity(unchecked) var latch: SourceLatch?
     @exclusivity(unchecked) var codec = Audio.AudioCodec.pcmu
@@ -66,7 +73,8 @@ package final class MediaSession {
     @exclusivity(unchecked) var eventSender: TelephoneEventSender?
     var keyWaiter: Waiter<Bool>?
     var isSendingDigits = false
-    @exclusivity(unchecked) var eventReceiver: TelephoneEventReceiver?
+    /// Hz of the keys that may come as events; nil: none may.
+    var eventClock: UInt32?
     var merger = DigitMerger()
     /// When an open key ends by itself.
     @exclusivity(unchecked) var keyDeadline = Instant.never
@@ -76,7 +84,6 @@ package final class MediaSession {
     var inbandEnd: (digit: Digit, position: Int)?
     @exclusivity(unchecked) var listeners: [AudioListener] = []
     @exclusivity(unchecked) var recorder: CallRecorder?
-    var decoder = FrameDecoder(.pcmu)
     @exclusivity(unchecked) var bridge: BridgeEnd?
 
     // MARK: Reports
@@ -107,7 +114,6 @@ package final class MediaSession {
         self.ports = ports
         timeout = settings.rtpTimeout > .zero ? settings.rtpTimeout.nanoseconds : .max
         loop = services.loop
-        digits = settings.digits
         let random = services.randomBits()
         stream = RTPSender(
             ssrc: UInt32(truncatingIfNeeded: random), sequence: UInt16(truncatingIfNeeded: random >> 32) >> 1,
@@ -118,9 +124,15 @@ package final class MediaSession {
             sessionID: services.randomBits() >> 32)
         services.counting.sessions += 1
         services.counting.sessionsOpened += 1
-        // The sockets forget it in `close`, without which no session ends.
-        ports.rtp.onReceive = { [unowned(unsafe) self] bytes, source in received(bytes, from: source) }
-        ports.rtcp.onReceive = { [unowned self] bytes, source in receivedReport(bytes, from: source, at: ports.rtcp.arrival) }
+        ports.session = self
+    }
+
+    /// What arrives is followed from now on.
+    func receive() -> MediaReception {
+        if let reception { return reception }
+        let reception = MediaReception(clockRate: UInt32(codec.clockRate))
+        self.reception = reception
+        return reception
     }
 
     deinit {
@@ -133,26 +145,35 @@ package final class MediaSession {
     /// and connecting do this by themselves, and so does an answer to our offer. Once or more: a 200 after a 183 lets the far side's
     /// address change once more.
     package func start() {
-        guard ports != nil, let agreement = negotiation.agreement else { return }
-        if isStarted { reopenLatch(agreement) } else { begin() }
+        guard isReady else { return }
+        if isStarted { if let agreement = negotiation.agreement { reopenLatch(agreement) } } else { begin() }
     }
 
+    /// Goes on the clock. Silence begins a packet time later, so that a call that is over before that has sent nothing at all.
     func begin() {
-        guard !isStarted, ports != nil, isReady else { return }
+        guard !isStarted, isReady else { return }
         isStarted = true
         lastHeard = loop.now
         nextReport = loop.now + nextReportDelay()
         services.clock.add(self)
     }
 
+    /// There is something to send or to hear: the first tick comes within a packet time.
+    func beginNow() {
+        begin()
+        if isStarted { services.clock.hasten(self) }
+    }
+
     /// Counts of the stream, also after the end.
     package var report: MediaReport {
         var report = MediaReport()
         report.sent = UInt64(stream.packetCount)
-        report.received = statistics.receivedCount
-        report.lost = Int64(statistics.lostCount)
-        report.late = statistics.lateCount
-        report.jitter = statistics.jitter
+        if let statistics = reception?.statistics {
+            report.received = statistics.receivedCount
+            report.lost = Int64(statistics.lostCount)
+            report.late = statistics.lateCount
+            report.jitter = statistics.jitter
+        }
         report.roundTrip = roundTrip
         return report
     }
@@ -163,12 +184,12 @@ package final class MediaSession {
         disconnect()
         sendGoodbye()
         services.clock.remove(self)
+        ports.session = nil
         self.ports = nil
         services.pool.giveBack(ports, wasHeard: hasHeard)
         services.counting.sessions -= 1
         services.counting.digitsMerged += merger.mergedCount
-        onTimeout = nil
-        onFirstPacket = nil
+        user = nil
         stopPlaying(.stopped)
         keySound = nil
         keyWaiter?.resume(returning: false)
@@ -178,6 +199,16 @@ package final class MediaSession {
         listeners = []
         wantsInband = false
         inband = nil
-        eventReceiver = nil
+        reception?.events = nil
     }
+}
+
+/// What a session knows of the far side's stream.
+final class MediaReception {
+    @exclusivity(unchecked) var statistics: ReceiveStatistics
+    /// Made with the first event.
+    @exclusivity(unchecked) var events: TelephoneEventReceiver?
+    @exclusivity(unchecked) var decoder = FrameDecoder(.pcmu)
+
+    init(clockRate: UInt32) { statistics = ReceiveStatistics(clockRate: clockRate) }
 }

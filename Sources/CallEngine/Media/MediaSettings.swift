@@ -18,7 +18,7 @@ package struct MediaSettings {
     package var localIP: IPAddress
     /// Best first, in lower case: `pcmu`, `pcma`. Others are left out.
     package var codecs: [String]
-    /// Nothing received for so long while media is expected: `onTimeout`. Zero: never.
+    /// Nothing received for so long while media is expected: `mediaTimedOut`. Zero: never.
     package var rtpTimeout: Duration
     /// What the RTCP name begins with.
     package var product: String

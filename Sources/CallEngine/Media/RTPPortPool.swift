@@ -11,11 +11,18 @@ import Reactor
 final class RTPPortPair {
     let rtp: DatagramSocket
     let rtcp: DatagramSocket
+    /// Who gets what arrives: until `close` of the session, without which none ends. What comes to nobody is dropped.
+    @exclusivity(unchecked) unowned(unsafe) var session: MediaSession?
     fileprivate var released = Instant.zero
 
     init(rtp: DatagramSocket, rtcp: DatagramSocket) {
         self.rtp = rtp
         self.rtcp = rtcp
+        // The pool closes the sockets, which forget these, before it goes.
+        rtp.onReceive = { [unowned(unsafe) self] bytes, source in session?.received(bytes, from: source) }
+        rtcp.onReceive = { [unowned(unsafe) self] bytes, source in
+            session?.receivedReport(bytes, from: source, at: self.rtcp.arrival)
+        }
     }
 }
 
@@ -83,10 +90,8 @@ final class RTPPortPool {
     /// - Parameter wasHeard: the far side's stream came here.
     func giveBack(_ pair: RTPPortPair, wasHeard: Bool) {
         counters.inUse -= 1
-        pair.rtp.onReceive = nil
         pair.rtp.reading = .onDrain
         pair.rtp.disconnect()
-        pair.rtcp.onReceive = nil
         pair.released = loop.now
         if wasHeard { heard.add(pair) } else { unheard.add(pair) }
     }

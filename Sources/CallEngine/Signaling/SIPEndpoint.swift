@@ -125,8 +125,8 @@ package final class SIPEndpoint {
     // MARK: Dialogs
 
     /// Requests with this Call-ID and this tag of ours go to `user` until the key that comes back is given to `removeDialog`.
-    package func add(_ user: any DialogUser, callID: [UInt8], tag: [UInt8]) -> TransactionKey {
-        let key = layer.dialogKey(callID: callID[...], tag: tag[...])
+    package func add(_ user: any DialogUser, callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> TransactionKey {
+        let key = layer.dialogKey(callID: callID, tag: tag)
         dialogs[key] = user
         return key
     }

@@ -36,7 +36,7 @@ import Testing
         world.run(.milliseconds(300))
         let heard = try world.session(world.left)
         var isHeard = false
-        heard.onFirstPacket = { isHeard = true }
+        world.listen(to: heard, MediaEars(onFirstPacket: { isHeard = true }))
         let target = rtpAddress(try heard.answer(peer.description()), ip: MediaWorld.leftIP)
         heard.start()
         for sequence in 0..<5 {
@@ -67,7 +67,7 @@ import Testing
         }
         let second = try world.session(world.left)
         var heard = false
-        second.onFirstPacket = { heard = true }
+        world.listen(to: second, MediaEars(onFirstPacket: { heard = true }))
         _ = try second.answer(peer.description())
         second.start()
         world.run(.seconds(1))

@@ -23,6 +23,32 @@ import Testing
         world.end()
     }
 
+    @Test func whatPlaysBeginsAtOnceAndSilenceAPacketTimeLater() throws {
+        let world = MediaWorld()
+        let peer = try RawPeer(world.loop)
+        func firstPacket(plays: Bool, for time: Duration) throws -> Duration? {
+            peer.forget()
+            let session = try world.session(world.left)
+            _ = try session.answer(peer.description())
+            let begin = world.loop.now
+            session.start()
+            if plays { _ = session.play(PlaybackRequest([.tone(frequencies: [440], cadence: [])])) }
+            world.run(time)
+            session.close()
+            world.run(.seconds(1))
+            return peer.packets.first.map { $0.at - begin }
+        }
+        let reports = world.left.counters.reportsSent
+        #expect(try firstPacket(plays: false, for: .milliseconds(18)) == nil)
+        #expect(world.left.counters.reportsSent == reports && world.loop.pendingTimers == 0)
+        let silence = try #require(try firstPacket(plays: false, for: .milliseconds(60)))
+        #expect(silence >= .milliseconds(18) && silence <= .milliseconds(40))
+        let sound = try #require(try firstPacket(plays: true, for: .milliseconds(60)))
+        #expect(sound <= .milliseconds(20))
+        peer.close()
+        world.end()
+    }
+
     @Test func theStreamGoesOnBetweenPrompts() throws {
         let world = MediaWorld()
         let peer = try RawPeer(world.loop)
@@ -135,7 +161,7 @@ import Testing
         let peer = try RawPeer(world.loop)
         let session = try world.session(world.left) { $0.rtpTimeout = .seconds(10) }
         var timeouts = 0
-        session.onTimeout = { timeouts += 1 }
+        world.listen(to: session, MediaEars(onTimeout: { timeouts += 1 }))
         _ = try session.answer(peer.description())
         session.start()
         world.run(.seconds(1))
@@ -182,7 +208,7 @@ import Testing
         let world = MediaWorld()
         let (left, right) = try world.pair { $0.rtpTimeout = .seconds(20) }
         var told: [Instant] = []
-        left.onTimeout = { told.append(world.loop.now) }
+        world.listen(to: left, MediaEars(onTimeout: { told.append(world.loop.now) }))
         world.run(.seconds(60))
         #expect(told.isEmpty)
         world.network.partition(MediaWorld.rightIP)
@@ -199,7 +225,7 @@ import Testing
         world.network.impairment.delay = .milliseconds(50)
         let (left, right) = try world.pair()
         var first: Instant?
-        right.onFirstPacket = { first = world.loop.now }
+        world.listen(to: right, MediaEars(onFirstPacket: { first = world.loop.now }))
         world.run(.seconds(30))
         for session in [left, right] {
             let trip = try #require(session.report.roundTrip)

@@ -19,6 +19,7 @@ final class MediaWorld {
     let left: MediaServices
     let right: MediaServices
     private var sessions: [MediaSession] = []
+    private var ears: [MediaEars] = []
 
     init(seed: UInt64 = 1, ports: ClosedRange<UInt16> = 20000...20099) {
         network = VirtualNetwork(seed: seed)
@@ -36,6 +37,11 @@ final class MediaWorld {
         let session = try MediaSession(services: services, settings: settings)
         sessions.append(session)
         return session
+    }
+
+    func listen(to session: MediaSession, _ ears: MediaEars) {
+        self.ears.append(ears)
+        session.user = ears
     }
 
     /// Two sessions that agreed; the left one offered.
@@ -73,6 +79,20 @@ final class MediaWorld {
         loop.run(for: .seconds(60))
         #expect(loop.pendingTimers == 0, sourceLocation: sourceLocation)
     }
+}
+
+/// Hears what a session tells.
+final class MediaEars: MediaUser {
+    var onTimeout: () -> Void
+    var onFirstPacket: () -> Void
+
+    init(onTimeout: @escaping () -> Void = {}, onFirstPacket: @escaping () -> Void = {}) {
+        self.onTimeout = onTimeout
+        self.onFirstPacket = onFirstPacket
+    }
+
+    func mediaTimedOut() { onTimeout() }
+    func firstMediaArrived() { onFirstPacket() }
 }
 
 /// A prompt of the repository.
