@@ -105,7 +105,8 @@ struct ReliableReception: Sendable {
     private var last: UInt32?
 
     mutating func verdict(on response: Message) -> Verdict {
-        guard response.status > 100, response.lists(.require, "100rel"), let rSeq = response.number(.rSeq).flatMap(UInt32.init(exactly:))
+        guard response.status > 100, response.lists(.require, "100rel"),
+            let rSeq = response.number(.rSeq).flatMap(UInt32.init(exactly:))
         else { return .plain }
         if let last, rSeq != last &+ 1 { return .absorb }
         last = rSeq

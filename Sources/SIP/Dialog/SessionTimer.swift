@@ -83,7 +83,8 @@ package struct SessionTimer: Sendable {
 
     /// A 422: takes over its Min-SE. True when the request may be sent again with the longer interval.
     package mutating func raise(by response: Message) -> Bool {
-        guard response.status == 422, let needed = response.number(.minSE), needed > (interval ?? wanted ?? 0), needed <= Self.longest
+        guard response.status == 422, let needed = response.number(.minSE), needed > (interval ?? wanted ?? 0),
+            needed <= Self.longest
         else { return false }
         minimum = max(minimum, needed)
         wanted = needed
