@@ -31,8 +31,8 @@ package struct Dialog: Sendable {
         callID = Array(request.callID)
         self.localTag = localTag
         remoteTag = Array(try request.from().tag ?? [])
-        remote = Array(request[request.rows[Int(request.fromRow)].value])
-        var to = Array(request[request.rows[Int(request.toRow)].value])
+        remote = Array(request.fromValue)
+        var to = Array(request.toValue)
         if try request.to().tag == nil { to += Array(";tag=".utf8) + localTag }
         local = to
         localCSeq = 0
@@ -53,8 +53,8 @@ package struct Dialog: Sendable {
         callID = Array(request.callID)
         localTag = Array(try request.from().tag ?? [])
         remoteTag = Array(try response.to().tag ?? [])
-        local = Array(request[request.rows[Int(request.fromRow)].value])
-        remote = Array(response[response.rows[Int(response.toRow)].value])
+        local = Array(request.fromValue)
+        remote = Array(response.toValue)
         localCSeq = request.cSeq
         remoteCSeq = nil
         routes = response.values(.recordRoute).reversed().map { Dialog.route(response[$0]) }

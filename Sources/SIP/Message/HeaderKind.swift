@@ -36,50 +36,90 @@ package enum HeaderKind: UInt8, Sendable, CaseIterable {
     ]
 
     /// Kinds by compact letter (index: letter - 97).
-    private static let byLetter: [HeaderKind] = {
-        var table = [HeaderKind](repeating: .other, count: 26)
+    private static let byLetter: InlineArray<26, HeaderKind> = {
+        var table = InlineArray<26, HeaderKind>(repeating: .other)
         for kind in allCases where spellings[Int(kind.rawValue)].compact != 0 {
             table[Int(spellings[Int(kind.rawValue)].compact) - 97] = kind
         }
         return table
     }()
 
+    /// The octets of a name of 2 to 24 in three words: the first eight, those from the ninth, the last eight, as far as there are any
+    /// (they overlap). A name below eight lies in two words of four, one below four in one word.
+    private struct Words: Equatable {
+        var first: UInt64 = 0
+        var middle: UInt64 = 0
+        var last: UInt64 = 0
+
+        init() {}
+
+        @inline(__always) init(_ base: UnsafePointer<UInt8>, _ count: Int) {
+            if count >= 8 {
+                first = Octet.word(base, 0)
+                if count > 16 { middle = Octet.word(base, 8) }
+                last = Octet.word(base, count - 8)
+            } else if count >= 4 {
+                first = UInt64(UnsafeRawPointer(base).loadUnaligned(as: UInt32.self))
+                last = UInt64(UnsafeRawPointer(base).loadUnaligned(fromByteOffset: count - 4, as: UInt32.self))
+            } else {
+                first = UInt64(base[0]) << 16 | UInt64(base[count / 2]) << 8 | UInt64(base[count - 1])
+            }
+        }
+
+        @inline(__always) static func | (left: Words, right: Words) -> Words {
+            var result = left
+            result.first |= right.first
+            result.middle |= right.middle
+            result.last |= right.last
+            return result
+        }
+    }
+
+    /// A known name in lower case, and the bits that make its capitals small: set in a name from outside, they let it be compared in
+    /// any case.
+    private struct Spelling {
+        var kind = HeaderKind.other
+        var count = 0
+        var words = Words()
+        var capitals = Words()
+    }
+
     /// Open addressing over 256 places: `other` is an empty place.
-    private static let byHash: [HeaderKind] = {
-        var table = [HeaderKind](repeating: .other, count: 256)
+    private static let byHash: InlineArray<256, Spelling> = {
+        var table = InlineArray<256, Spelling>(repeating: Spelling())
         for kind in allCases where kind != .other {
             let name = kind.name
-            var place = hash(name.utf8Start, 0, name.utf8CodeUnitCount)
-            while table[place] != .other { place = (place + 1) & 255 }
-            table[place] = kind
+            let count = name.utf8CodeUnitCount
+            let octets = UnsafeBufferPointer(start: name.utf8Start, count: count)
+            var place = hash(name.utf8Start, count)
+            while table[place].kind != .other { place = (place + 1) & 255 }
+            table[place] = Spelling(
+                kind: kind, count: count, words: octets.map(Octet.lower).withUnsafeBufferPointer { Words($0.baseAddress!, count) },
+                capitals: octets.map { Octet.isLetter($0) ? 32 : 0 }.withUnsafeBufferPointer { Words($0.baseAddress!, count) })
         }
         return table
     }()
 
-    @inline(__always) private static func hash(_ base: UnsafePointer<UInt8>, _ start: Int, _ count: Int) -> Int {
-        (Int(base[start] | 32) &* 7 &+ Int(base[start + count - 1] | 32) &* 31 &+ count &* 13) & 255
+    @inline(__always) private static func hash(_ base: UnsafePointer<UInt8>, _ count: Int) -> Int {
+        (Int(base[0] | 32) &* 7 &+ Int(base[count - 1] | 32) &* 31 &+ count &* 13) & 255
     }
 
-    /// The kind of a header name, in any case, long or compact.
+    /// The kind of a header name, in any case, long or compact. Nothing beyond `range` is read.
     static func of(_ base: UnsafePointer<UInt8>, _ range: OctetRange) -> HeaderKind {
-        let start = Int(range.start)
+        let name = base + Int(range.start)
         let count = range.count
         if count == 1 {
-            let letter = Int(Octet.lower(base[start])) - 97
+            let letter = Int(Octet.lower(name[0])) - 97
             return letter >= 0 && letter < 26 ? byLetter[letter] : .other
         }
-        var place = hash(base, start, count)
-        while true {
-            let kind = byHash[place]
-            if kind == .other { return .other }
-            let name = kind.name
-            if name.utf8CodeUnitCount == count {
-                var index = 0
-                while index < count, Octet.lower(name.utf8Start[index]) == Octet.lower(base[start + index]) { index += 1 }
-                if index == count { return kind }
-            }
+        guard count <= 24 else { return .other }
+        let words = Words(name, count)
+        var place = hash(name, count)
+        while byHash[place].kind != .other {
+            if byHash[place].count == count, words | byHash[place].capitals == byHash[place].words { return byHash[place].kind }
             place = (place + 1) & 255
         }
+        return .other
     }
 
     /// The kind of a header name given as text.

@@ -24,32 +24,33 @@ extension Message {
 
     /// All Via values, the top one first.
     package func vias() throws(ParseError) -> [Via] {
-        var result: [Via] = []
-        for row in rows where row.kind == .via {
-            var ranges: [OctetRange] = []
-            octets.withUnsafeBufferPointer { splitList($0.baseAddress!, row.value, keepingEmpty: true, into: &ranges) }
-            for range in ranges { result.append(try Via(octets, range)) }
+        try octets.withUnsafeBufferPointer { (buffer) throws(ParseError) in
+            var result: [Via] = []
+            for row in rows where row.kind == .via {
+                var ranges: [OctetRange] = []
+                splitList(buffer.baseAddress!, row.value, keepingEmpty: true, into: &ranges)
+                for range in ranges { result.append(Via(octets, try ViaParts(buffer.baseAddress!, range))) }
+            }
+            return result
         }
-        return result
     }
 
     /// The top Via.
     package func topVia() throws(ParseError) -> Via {
-        guard viaRow >= 0 else { throw ParseError(.missingHeader, at: 0) }
-        let value = rows[Int(viaRow)].value
-        let end = octets.withUnsafeBufferPointer { elementEnd($0.baseAddress!, value) }
-        return try Via(octets, OctetRange(Int(value.start), end))
+        guard let via = index.via else { throw ParseError(.missingHeader, at: 0) }
+        return Via(octets, try via.parts.get())
     }
 
     /// From.
-    package func from() throws(ParseError) -> NameAddress { try address(fromRow) }
+    package func from() throws(ParseError) -> NameAddress {
+        guard let from = index.from else { throw ParseError(.missingHeader, at: 0) }
+        return NameAddress(octets, try from.parts.get())
+    }
 
     /// To.
-    package func to() throws(ParseError) -> NameAddress { try address(toRow) }
-
-    private func address(_ row: Int16) throws(ParseError) -> NameAddress {
-        guard row >= 0 else { throw ParseError(.missingHeader, at: 0) }
-        return try NameAddress(octets, rows[Int(row)].value)
+    package func to() throws(ParseError) -> NameAddress {
+        guard let to = index.to else { throw ParseError(.missingHeader, at: 0) }
+        return NameAddress(octets, try to.parts.get())
     }
 
     /// All addresses of a kind: Contact, Route, Record-Route, P-Asserted-Identity, …
@@ -167,6 +168,7 @@ extension Message {
 /// Where the first element of a list ends: the comma outside quotes and brackets, or the end.
 func elementEnd(_ base: UnsafePointer<UInt8>, _ range: OctetRange) -> Int {
     var cursor = Cursor(base, range)
+    if Octet.first(Octet.comma, base, cursor.at, cursor.end) == cursor.end { return cursor.end }
     var isBracketed = false
     while cursor.at < cursor.end {
         switch base[cursor.at] {

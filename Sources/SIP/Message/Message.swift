@@ -12,41 +12,44 @@ package struct HeaderRow: Sendable {
     package var name: OctetRange { OctetRange(Int(nameStart), Int(nameStart) + Int(nameLength)) }
 }
 
-/// A request or a response.
-package struct Message: Sendable {
+/// A request or a response. It never changes, so that one is shared by all that look at it.
+package final class Message: Sendable {
     /// The octets as they came, from the first of the start line to the last of the body.
     package let octets: [UInt8]
-    /// All header rows in their order.
-    package internal(set) var rows: [HeaderRow]
-    /// The request's method; `other` for an unknown one; nil for a response.
-    package internal(set) var method: Method?
-    /// The response's status, 100 to 699; 0 for a request.
-    package internal(set) var status = 0
-    /// A request's method octets.
-    package internal(set) var methodRange = OctetRange.none
-    /// A request's Request-URI, or a response's reason phrase.
-    package internal(set) var startRange = OctetRange.none
-    /// The body, as long as Content-Length says or, without one, to the end.
-    package internal(set) var bodyRange = OctetRange.none
-    /// The CSeq number; 0 when there is none or it could not be read (then `defect` says so).
-    package internal(set) var cSeq: UInt32 = 0
-    /// The method in CSeq.
-    package internal(set) var cSeqMethod = Method.other
-    package internal(set) var cSeqMethodRange = OctetRange.none
-    /// Content-Length as stated; nil without the header.
-    package internal(set) var contentLength: Int?
-    /// The first fault that indexing met and that a status can still answer; nil for a well-formed message.
-    package internal(set) var defect: ParseError?
-    /// Places in `rows`; -1 when absent.
-    var viaRow: Int16 = -1
-    var fromRow: Int16 = -1
-    var toRow: Int16 = -1
-    var callIDRow: Int16 = -1
+    let index: MessageIndex
 
-    init(octets: [UInt8]) {
+    /// Reads one message that fills `octets`: a datagram, a WebSocket frame, or what the stream framer cut out.
+    /// Throws when it is no SIP message at all; otherwise see `defect` and `check()`.
+    package init(parsing octets: [UInt8], limits: MessageLimits = .standard) throws(ParseError) {
+        guard octets.count <= limits.messageSize else { throw ParseError(.tooLarge, at: limits.messageSize) }
+        guard !octets.isEmpty else { throw ParseError(.empty, at: 0) }
         self.octets = octets
-        rows = []
+        index = try octets.withUnsafeBufferPointer { (buffer) throws(ParseError) in
+            try MessageIndex(buffer.baseAddress!, buffer.count, limits)
+        }
     }
+
+    /// All header rows in their order.
+    package var rows: [HeaderRow] { index.rows }
+    /// The request's method; `other` for an unknown one; nil for a response.
+    package var method: Method? { index.method }
+    /// The response's status, 100 to 699; 0 for a request.
+    package var status: Int { index.status }
+    /// A request's method octets.
+    package var methodRange: OctetRange { index.methodRange }
+    /// A request's Request-URI, or a response's reason phrase.
+    package var startRange: OctetRange { index.startRange }
+    /// The body, as long as Content-Length says or, without one, to the end.
+    package var bodyRange: OctetRange { index.bodyRange }
+    /// The CSeq number; 0 when there is none or it could not be read (then `defect` says so).
+    package var cSeq: UInt32 { index.cSeq }
+    /// The method in CSeq.
+    package var cSeqMethod: Method { index.cSeqMethod }
+    package var cSeqMethodRange: OctetRange { index.cSeqMethodRange }
+    /// Content-Length as stated; nil without the header.
+    package var contentLength: Int? { index.contentLength }
+    /// The first fault that indexing met and that a status can still answer; nil for a well-formed message.
+    package var defect: ParseError? { index.defect }
 
     /// True for a request.
     package var isRequest: Bool { method != nil }
@@ -79,7 +82,10 @@ package struct Message: Sendable {
     package func has(_ kind: HeaderKind) -> Bool { firstRow(kind) != nil }
 
     /// Call-ID's octets; empty when absent.
-    package var callID: ArraySlice<UInt8> { callIDRow < 0 ? [] : self[rows[Int(callIDRow)].value] }
+    package var callID: ArraySlice<UInt8> { self[index.callID ?? .none] }
+    /// The whole values of From and To; empty when absent.
+    var fromValue: ArraySlice<UInt8> { self[index.from?.value ?? .none] }
+    var toValue: ArraySlice<UInt8> { self[index.to?.value ?? .none] }
 
     /// The first value of a header by name (any case, compact or long), unfolded; nil when absent.
     package func header(_ name: String) -> String? { headers(name).first }

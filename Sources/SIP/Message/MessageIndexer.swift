@@ -2,49 +2,55 @@
 // What can no longer be answered (no start line) is thrown; faults that a status can answer are kept as `defect`.
 // Lenient: CRLFs before the start line, LF alone as line end. Strict: names are tokens, one SP in the start line.
 
-extension Message {
-    /// Reads one message that fills `octets`: a datagram, a WebSocket frame, or what the stream framer cut out.
-    /// Throws when it is no SIP message at all; otherwise see `defect` and `check()`.
-    package init(parsing octets: [UInt8], limits: MessageLimits = .standard) throws(ParseError) {
-        self.init(octets: octets)
-        guard octets.count <= limits.messageSize else { throw ParseError(.tooLarge, at: limits.messageSize) }
-        rows.reserveCapacity(20)
-        let result: Result<Void, ParseError> = octets.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { return .failure(ParseError(.empty, at: 0)) }
-            do throws(ParseError) {
-                try index(base, buffer.count, limits)
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
-    }
+/// A header that every message has once, decoded: its whole value, and the parts or what is wrong with them.
+struct Decoded<Parts: Sendable>: Sendable {
+    let value: OctetRange
+    let parts: Result<Parts, ParseError>
+}
 
-    private mutating func note(_ fault: ParseError.Fault, at offset: Int) {
-        if defect == nil { defect = ParseError(fault, at: offset) }
-    }
+/// What one pass over a message finds, as ranges of its octets.
+struct MessageIndex: Sendable {
+    private(set) var rows: [HeaderRow] = []
+    private(set) var method: Method?
+    private(set) var cSeqMethod = Method.other
+    private(set) var cSeq: UInt32 = 0
+    private(set) var status = 0
+    private(set) var methodRange = OctetRange.none
+    private(set) var startRange = OctetRange.none
+    private(set) var bodyRange = OctetRange.none
+    private(set) var cSeqMethodRange = OctetRange.none
+    private(set) var contentLength: Int?
+    private(set) var defect: ParseError?
+    /// The first Via row and its first value.
+    private(set) var via: Decoded<ViaParts>?
+    private(set) var from: Decoded<NameAddressParts>?
+    private(set) var to: Decoded<NameAddressParts>?
+    private(set) var callID: OctetRange?
 
-    private mutating func index(_ base: UnsafePointer<UInt8>, _ count: Int, _ limits: MessageLimits) throws(ParseError) {
+    init(_ base: UnsafePointer<UInt8>, _ count: Int, _ limits: MessageLimits) throws(ParseError) {
+        rows.reserveCapacity(16)
         var at = 0
         while at < count, base[at] == Octet.cr || base[at] == Octet.lf { at += 1 }
         guard at < count else { throw ParseError(.empty, at: at) }
-        guard let firstEnd = lineFeed(base, at, count) else { throw ParseError(.startLine, at: at) }
+        let firstEnd = Octet.first(Octet.lf, base, at, count)
+        guard firstEnd < count else { throw ParseError(.startLine, at: at) }
         try indexStartLine(base, at, firstEnd > at && base[firstEnd - 1] == Octet.cr ? firstEnd - 1 : firstEnd)
         at = firstEnd + 1
         while true {
-            guard at < count, let lineEnd = lineFeed(base, at, count) else {
+            let lineEnd = Octet.first(Octet.lf, base, at, count)
+            guard lineEnd < count else {
                 note(.noEndOfHeaders, at: count)
                 at = count
                 break
             }
-            if base[at] == Octet.lf || (base[at] == Octet.cr && lineEnd == at + 1) {
+            if lineEnd == at || (base[at] == Octet.cr && lineEnd == at + 1) {
                 at = lineEnd + 1
                 break
             }
             var end = lineEnd
             while end + 1 < count, base[end + 1] == Octet.space || base[end + 1] == Octet.tab {
-                guard let next = lineFeed(base, end + 1, count) else { break }
+                let next = Octet.first(Octet.lf, base, end + 1, count)
+                guard next < count else { break }
                 end = next
             }
             guard rows.count < limits.headerCount else { throw ParseError(.tooManyHeaders, at: at) }
@@ -54,22 +60,8 @@ extension Message {
         indexBody(at, count)
     }
 
-    /// The next line feed, eight octets at a time: `word` holds a zero octet where an LF stands.
-    @inline(__always)
-    private func lineFeed(_ base: UnsafePointer<UInt8>, _ start: Int, _ count: Int) -> Int? {
-        var at = start
-        while at + 8 <= count {
-            let loaded = UnsafeRawPointer(base).loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian
-            let word = loaded ^ 0x0a0a_0a0a_0a0a_0a0a
-            let hits = (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
-            if hits != 0 { return at + (hits.trailingZeroBitCount >> 3) }
-            at += 8
-        }
-        while at < count {
-            if base[at] == Octet.lf { return at }
-            at += 1
-        }
-        return nil
+    private mutating func note(_ fault: ParseError.Fault, at offset: Int) {
+        if defect == nil { defect = ParseError(fault, at: offset) }
     }
 
     /// Request-Line = Method SP Request-URI SP SIP-Version; Status-Line = SIP-Version SP Status-Code SP Reason-Phrase.
@@ -103,35 +95,46 @@ extension Message {
         startRange = OctetRange(cursor.at, versionStart - 1)
         if !equalsIgnoringCase(base, version, "sip/2.0") { note(.version, at: versionStart) }
         if startRange.isEmpty { note(.uri, at: cursor.at) }
-        for place in startRange.indices where !Octet.isURI(base[place]) {
-            note(.uri, at: place)
-            break
-        }
+        let foreign = Octet.firstForeignToURI(base, cursor.at, versionStart - 1)
+        if foreign < versionStart - 1 { note(.uri, at: foreign) }
     }
 
     private mutating func indexRow(_ base: UnsafePointer<UInt8>, _ start: Int, _ lineFeed: Int) {
-        var colon = start
-        while colon < lineFeed, Octet.isToken(base[colon]) { colon += 1 }
-        let nameEnd = colon
-        while colon < lineFeed, base[colon] == Octet.space || base[colon] == Octet.tab { colon += 1 }
-        guard nameEnd > start, base[colon] == Octet.colon, nameEnd - start < 65_536 else {
-            note((start..<lineFeed).contains { base[$0] == Octet.colon } ? .headerName : .missingColon, at: colon)
-            return
+        var colon = Octet.first(Octet.colon, base, start, lineFeed)
+        var name = OctetRange(start, colon)
+        var kind = colon == start ? .other : HeaderKind.of(base, name)
+        if kind == .other {
+            var nameEnd = start
+            while nameEnd < lineFeed, Octet.isToken(base[nameEnd]) { nameEnd += 1 }
+            colon = nameEnd
+            while colon < lineFeed, base[colon] == Octet.space || base[colon] == Octet.tab { colon += 1 }
+            guard nameEnd > start, base[colon] == Octet.colon, nameEnd - start < 65_536 else {
+                return note((start..<lineFeed).contains { base[$0] == Octet.colon } ? .headerName : .missingColon, at: colon)
+            }
+            name = OctetRange(start, nameEnd)
+            kind = HeaderKind.of(base, name)
         }
-        let kind = HeaderKind.of(base, OctetRange(start, nameEnd))
         let value = trimmed(base, colon + 1, lineFeed)
-        let place = Int16(truncatingIfNeeded: rows.count)
-        rows.append(
-            HeaderRow(kind: kind, nameLength: UInt16(nameEnd - start), nameStart: UInt32(start), value: value))
+        rows.append(HeaderRow(kind: kind, nameLength: UInt16(name.count), nameStart: name.start, value: value))
         switch kind {
-        case .via: if viaRow < 0 { viaRow = place }
-        case .from: if fromRow < 0 { fromRow = place } else { note(.duplicateHeader, at: start) }
-        case .to: if toRow < 0 { toRow = place } else { note(.duplicateHeader, at: start) }
-        case .callID: if callIDRow < 0 { callIDRow = place } else { note(.duplicateHeader, at: start) }
+        case .via: indexVia(base, value)
+        case .from: if from == nil { from = address(base, value) } else { note(.duplicateHeader, at: start) }
+        case .to: if to == nil { to = address(base, value) } else { note(.duplicateHeader, at: start) }
+        case .callID: if callID == nil { callID = value } else { note(.duplicateHeader, at: start) }
         case .cSeq: indexCSeq(base, value)
         case .contentLength: indexContentLength(base, value)
         default: break
         }
+    }
+
+    private mutating func indexVia(_ base: UnsafePointer<UInt8>, _ value: OctetRange) {
+        guard via == nil else { return }
+        let first = OctetRange(Int(value.start), elementEnd(base, value))
+        via = Decoded(value: value, parts: Result { () throws(ParseError) in try ViaParts(base, first) })
+    }
+
+    private func address(_ base: UnsafePointer<UInt8>, _ value: OctetRange) -> Decoded<NameAddressParts> {
+        Decoded(value: value, parts: Result { () throws(ParseError) in try NameAddressParts(base, value) })
     }
 
     /// CSeq = 1*DIGIT LWS Method; the number is below 2^31 (RFC 3261 sections 8.1.1.5, 20.16).

@@ -2,45 +2,25 @@
 // (RFC 3261 sections 20, 20.10, 25.1). Without <> all parameters belong to the header and the URI holds no ? (section 20).
 // Lenient: a display name without quotes may hold octets over 127, "#" and the like; a blank behind "sip:" without <>.
 
-/// One decoded value.
-package struct NameAddress: Sendable {
-    package let octets: [UInt8]
-    /// The display name as written, with its quotes; empty when absent.
-    package private(set) var displayRange = OctetRange.none
-    /// The URI, without brackets.
-    package private(set) var uriRange = OctetRange.none
-    private var parametersRange = OctetRange.none
-    /// True for `*` (Contact in a REGISTER).
-    package private(set) var isWildcard = false
+/// Where the parts of a value lie in the octets that it was read from.
+struct NameAddressParts: Sendable {
+    private(set) var display = OctetRange.none
+    private(set) var uri = OctetRange.none
+    private(set) var parameters = OctetRange.none
+    /// The first tag, without quotes.
+    private(set) var tag = OctetRange.none
+    /// There is a tag parameter, perhaps without a value.
+    private(set) var hasTag = false
+    private(set) var isWildcard = false
 
-    /// Reads the value that fills `range` of `octets`. The URI itself is read by `uri()`.
-    package init(_ octets: [UInt8], _ range: OctetRange) throws(ParseError) {
-        self.octets = octets
-        let result: Result<Void, ParseError> = octets.withUnsafeBufferPointer { buffer in
-            guard let base = buffer.baseAddress else { return .failure(ParseError(.nameAddress, at: 0)) }
-            do throws(ParseError) {
-                try read(base, range)
-                return .success(())
-            } catch {
-                return .failure(error)
-            }
-        }
-        try result.get()
-    }
-
-    /// Reads a value from text.
-    package init(_ text: String) throws(ParseError) {
-        let octets = Array(text.utf8)
-        try self.init(octets, OctetRange(0, octets.count))
-    }
-
-    private mutating func read(_ base: UnsafePointer<UInt8>, _ range: OctetRange) throws(ParseError) {
+    /// Reads the value that fills `range`. The URI itself is read by `URIParts`.
+    init(_ base: UnsafePointer<UInt8>, _ range: OctetRange) throws(ParseError) {
         var cursor = Cursor(base, range)
         cursor.skipBlanks()
         let start = cursor.at
         if cursor.current == Octet.quote {
             guard let quoted = cursor.quotedString() else { throw ParseError(.quotedString, at: start) }
-            displayRange = quoted
+            display = quoted
             cursor.skipBlanks()
             guard cursor.current == Octet.less else { throw ParseError(.nameAddress, at: cursor.at) }
         } else {
@@ -49,32 +29,30 @@ package struct NameAddress: Sendable {
             { cursor.at += 1 }
         }
         if cursor.current == Octet.less {
-            if displayRange.isEmpty { displayRange = trimmed(base, start, cursor.at) }
+            if display.isEmpty { display = trimmed(base, start, cursor.at) }
             try checkDisplayName(base)
-            cursor.at += 1
-            let uriStart = cursor.at
-            while !cursor.isAtEnd, cursor.current != Octet.greater { cursor.at += 1 }
+            let uriStart = cursor.at + 1
+            cursor.at = Octet.first(Octet.greater, base, uriStart, cursor.end)
             guard !cursor.isAtEnd else { throw ParseError(.nameAddress, at: uriStart) }
-            uriRange = OctetRange(uriStart, cursor.at)
+            uri = OctetRange(uriStart, cursor.at)
             cursor.at += 1
         } else {
-            uriRange = trimmed(base, start, cursor.at)
-            if uriRange.count == 1, base[Int(uriRange.start)] == 42 {
-                isWildcard = true
-            } else {
-                for place in uriRange.indices where base[place] == Octet.question { throw ParseError(.uri, at: place) }
-                if let blank = uriRange.indices.first(where: { Octet.isBlank(base[$0]) }) { try mendScheme(base, blank) }
-            }
+            uri = trimmed(base, start, cursor.at)
+            if uri.count == 1, base[Int(uri.start)] == 42 { isWildcard = true } else { try checkBareURI(base) }
         }
-        guard !uriRange.isEmpty else { throw ParseError(.nameAddress, at: start) }
-        parametersRange = OctetRange(cursor.at, Int(range.end))
-        try Parameters.check(base, parametersRange)
+        guard !uri.isEmpty else { throw ParseError(.nameAddress, at: start) }
+        parameters = OctetRange(cursor.at, Int(range.end))
+        while let parameter = try Parameters.next(&cursor) {
+            guard !hasTag, parameter.name.count == 3, equalsIgnoringCase(base, parameter.name, "tag") else { continue }
+            hasTag = true
+            if let value = parameter.value { tag = Parameters.withoutQuotes(base, value) }
+        }
     }
 
     /// An unquoted display name holds tokens and blanks; what would end or split a value is refused.
     private func checkDisplayName(_ base: UnsafePointer<UInt8>) throws(ParseError) {
-        guard !displayRange.isEmpty, base[Int(displayRange.start)] != Octet.quote else { return }
-        for place in displayRange.indices {
+        guard !display.isEmpty, base[Int(display.start)] != Octet.quote else { return }
+        for place in display.indices {
             switch base[place] {
             case Octet.comma, Octet.colon, Octet.at, Octet.greater, Octet.quote: throw ParseError(.nameAddress, at: place)
             default: break
@@ -82,19 +60,54 @@ package struct NameAddress: Sendable {
         }
     }
 
-    /// `sip: host` without brackets is sent by some; the blank is left out by starting the URI's host behind it, so only
-    /// `uri()` can tell: the range keeps the blank and `uri()` drops it.
-    private func mendScheme(_ base: UnsafePointer<UInt8>, _ blank: Int) throws(ParseError) {
-        guard blank > Int(uriRange.start), base[blank - 1] == Octet.colon else { throw ParseError(.uri, at: blank) }
+    /// Without brackets there is no question mark. `sip: host` is sent by some; that blank is let through: the range keeps it and
+    /// `NameAddress.uri()` drops it.
+    private func checkBareURI(_ base: UnsafePointer<UInt8>) throws(ParseError) {
+        for place in uri.indices where base[place] == Octet.question { throw ParseError(.uri, at: place) }
+        guard let blank = uri.indices.first(where: { Octet.isBlank(base[$0]) }) else { return }
+        guard blank > Int(uri.start), base[blank - 1] == Octet.colon else { throw ParseError(.uri, at: blank) }
     }
+}
+
+/// One decoded value.
+package struct NameAddress: Sendable {
+    package let octets: [UInt8]
+    let parts: NameAddressParts
+
+    init(_ octets: [UInt8], _ parts: NameAddressParts) {
+        self.octets = octets
+        self.parts = parts
+    }
+
+    /// Reads the value that fills `range` of `octets`. The URI itself is read by `uri()`.
+    package init(_ octets: [UInt8], _ range: OctetRange) throws(ParseError) {
+        guard !octets.isEmpty else { throw ParseError(.nameAddress, at: 0) }
+        self.octets = octets
+        parts = try octets.withUnsafeBufferPointer { (buffer) throws(ParseError) in
+            try NameAddressParts(buffer.baseAddress!, range)
+        }
+    }
+
+    /// Reads a value from text.
+    package init(_ text: String) throws(ParseError) {
+        let octets = Array(text.utf8)
+        try self.init(octets, OctetRange(0, octets.count))
+    }
+
+    /// The display name as written, with its quotes; empty when absent.
+    package var displayRange: OctetRange { parts.display }
+    /// The URI, without brackets.
+    package var uriRange: OctetRange { parts.uri }
+    /// True for `*` (Contact in a REGISTER).
+    package var isWildcard: Bool { parts.isWildcard }
 
     /// The URI, decoded.
     package func uri() throws(ParseError) -> URI {
         let slice = octets[uriRange.indices]
-        if slice.contains(where: Octet.isBlank), let colon = slice.firstIndex(of: Octet.colon),
-            octets[colon + 1] == Octet.space
+        if let blank = slice.firstIndex(where: Octet.isBlank), octets[blank] == Octet.space,
+            slice.firstIndex(of: Octet.colon) == blank - 1
         {
-            let mended = Array(slice[...colon]) + slice[(colon + 1)...].drop(while: Octet.isBlank)
+            let mended = Array(slice[..<blank]) + slice[blank...].drop(while: Octet.isBlank)
             return try URI(mended, OctetRange(0, mended.count))
         }
         return try URI(octets, uriRange)
@@ -105,10 +118,7 @@ package struct NameAddress: Sendable {
     /// The display name, unquoted; empty when absent.
     package var displayName: String { unquoted(octets[displayRange.indices]) }
     /// The parameters behind the URI.
-    package var parameters: Parameters { Parameters(octets: octets, range: parametersRange) }
+    package var parameters: Parameters { Parameters(octets: octets, range: parts.parameters) }
     /// The octets of the tag; nil when absent or empty.
-    package var tag: ArraySlice<UInt8>? {
-        guard let tag = parameters["tag"], !tag.isEmpty else { return nil }
-        return tag
-    }
+    package var tag: ArraySlice<UInt8>? { parts.tag.isEmpty ? nil : octets[parts.tag.indices] }
 }

@@ -69,6 +69,11 @@ enum Octet {
 
     @inline(__always) static func isLetter(_ octet: UInt8) -> Bool { (octet | 32) &- 97 < 26 }
 
+    /// What a URI's scheme is made of: letters, digits, + - .
+    @inline(__always) static func isScheme(_ octet: UInt8) -> Bool {
+        matches(octet, 0x03ff_6800_0000_0000, 0x07ff_fffe_07ff_fffe)
+    }
+
     /// The lower-case letter of an ASCII letter, any other octet as it is.
     @inline(__always) static func lower(_ octet: UInt8) -> UInt8 { octet &- 65 < 26 ? octet | 32 : octet }
 
@@ -167,6 +172,13 @@ struct Cursor {
     let other = text.utf8Start
     let start = Int(range.start)
     for index in 0..<range.count where Octet.lower(base[start + index]) != other[index] { return false }
+    return true
+}
+
+/// Whether the octets are `text`.
+@inline(__always) func equals(_ base: UnsafePointer<UInt8>, _ range: OctetRange, _ text: StaticString) -> Bool {
+    guard range.count == text.utf8CodeUnitCount else { return false }
+    for index in 0..<range.count where base[Int(range.start) + index] != text.utf8Start[index] { return false }
     return true
 }
 

@@ -27,8 +27,7 @@ package struct Parameters: Sendable {
     package subscript(name: StaticString) -> ArraySlice<UInt8>? {
         guard let found = find(name) else { return nil }
         guard let value = found.value else { return [] }
-        let slice = octets[value.indices]
-        return slice.first == Octet.quote && slice.count >= 2 ? slice.dropFirst().dropLast() : slice
+        return octets[octets.withUnsafeBufferPointer { Parameters.withoutQuotes($0.baseAddress!, value) }.indices]
     }
 
     /// True when the parameter is there, with or without a value.
@@ -67,7 +66,6 @@ package struct Parameters: Sendable {
     }
 
     /// Reads the next parameter, nil at the end; the cursor stands before its semicolon.
-    @inline(__always)
     static func next(_ cursor: inout Cursor) throws(ParseError) -> Parameter? {
         cursor.skipBlanks()
         guard !cursor.isAtEnd else { return nil }
@@ -86,20 +84,19 @@ package struct Parameters: Sendable {
         }
         let start = cursor.at
         if cursor.current == Octet.less {  // Identity's info=<…> (RFC 8224 section 4)
-            while !cursor.isAtEnd, cursor.current != Octet.greater { cursor.at += 1 }
+            cursor.at = Octet.first(Octet.greater, cursor.base, start, cursor.end)
             guard cursor.take(Octet.greater) else { throw ParseError(.parameter, at: start) }
             return Parameter(name: name, value: OctetRange(start, cursor.at))
         }
-        while cursor.at < cursor.end, cursor.base[cursor.at] != Octet.semicolon, Octet.isURI(cursor.base[cursor.at]) {
-            cursor.at += 1
-        }
+        let separator = Octet.first(Octet.semicolon, cursor.base, start, cursor.end)
+        cursor.at = Octet.firstForeignToURI(cursor.base, start, separator)
         return Parameter(name: name, value: OctetRange(start, cursor.at))
     }
 
-    /// Walks all parameters; throws at the first that is malformed.
-    static func check(_ base: UnsafePointer<UInt8>, _ range: OctetRange) throws(ParseError) {
-        var cursor = Cursor(base, range)
-        while try next(&cursor) != nil {}
+    /// A value without its quotes, when it has both.
+    static func withoutQuotes(_ base: UnsafePointer<UInt8>, _ value: OctetRange) -> OctetRange {
+        guard value.count >= 2, base[Int(value.start)] == Octet.quote else { return value }
+        return OctetRange(Int(value.start) + 1, Int(value.end) - 1)
     }
 }
 

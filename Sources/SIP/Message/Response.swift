@@ -20,25 +20,26 @@ extension MessageWriter {
                 header("Record-Route", octets: request[row.value])
             }
         }
-        if request.fromRow >= 0 { header("From", octets: request[request.rows[Int(request.fromRow)].value]) }
-        if request.toRow >= 0 {
+        if request.index.from != nil { header("From", octets: request.fromValue) }
+        if let to = request.index.to {
             append("To: ")
-            append(request[request.rows[Int(request.toRow)].value])
-            if let tag, status > 100 || !tag.isEmpty, (try? request.to())?.tag == nil {
+            append(request[to.value])
+            if let tag, status > 100 || !tag.isEmpty, ((try? to.parts.get())?.tag ?? .none).isEmpty {
                 append(";tag=")
                 append(tag)
             }
             endLine()
         }
-        if request.callIDRow >= 0 { header("Call-ID", octets: request.callID) }
+        if request.index.callID != nil { header("Call-ID", octets: request.callID) }
         if let row = request.firstRow(.cSeq) { header("CSeq", octets: request[row.value]) }
     }
 
     private mutating func copyVias(_ request: Message, _ source: SocketAddress?) {
-        for (index, row) in request.rows.enumerated() where row.kind == .via {
+        let top = request.index.via
+        for row in request.rows where row.kind == .via {
             append("Via: ")
-            if index == Int(request.viaRow), let source, let via = try? request.topVia() {
-                copyTopVia(request, row.value, via, source)
+            if let source, let top, top.value == row.value, let via = try? top.parts.get() {
+                copyTopVia(request.octets, row.value, via, source)
             } else {
                 append(request[row.value])
             }
@@ -47,34 +48,29 @@ extension MessageWriter {
     }
 
     /// The first value of the row, with `received` when sent-by is not the source, and `rport` filled when it was asked for.
-    private mutating func copyTopVia(_ request: Message, _ row: OctetRange, _ via: Via, _ source: SocketAddress) {
-        let octets = request.octets
-        let end = octets.withUnsafeBufferPointer { elementEnd($0.baseAddress!, row) }
-        var isFilled = false
+    private mutating func copyTopVia(_ octets: [UInt8], _ row: OctetRange, _ via: ViaParts, _ source: SocketAddress) {
         var start = Int(row.start)
-        if via.hasRport, let found = via.parameters.find("rport") {
-            append(octets[start..<Int(found.name.end)])
+        var end = Int(via.range.end)
+        if via.hasRport {
+            let rport = via.rportParameter
+            append(octets[start..<(Int(rport.start) + 5)])
             append("=")
             append(Int(source.port))
-            start = Int(found.value?.end ?? found.name.end)
-            isFilled = true
+            start = Int(rport.end)
         }
-        var rest = octets[start..<end]
-        while let last = rest.last, Octet.isBlank(last) || last == Octet.semicolon { rest = rest.dropLast() }
-        append(rest)
+        while end > start, Octet.isBlank(octets[end - 1]) || octets[end - 1] == Octet.semicolon { end -= 1 }
+        append(octets[start..<end])
         // RFC 3581 section 4: with rport, received is always there.
-        if (isFilled || !isSentBy(via, source.ip)) && !via.parameters.has("received") {
+        if !via.hasReceived, via.hasRport || !isSentBy(octets[via.host.indices], source.ip) {
             append(";received=")
             if case .v4 = source.ip { append(source.ip) } else { append(safe: source.ip.description) }
         }
-        append(octets[end..<Int(row.end)])
+        append(octets[Int(via.range.end)..<Int(row.end)])
     }
 
-    private func isSentBy(_ via: Via, _ ip: IPAddress) -> Bool {
-        guard let first = via.octets[via.hostRange.indices].first, Octet.isDigit(first) || first == Octet.openBracket else {
-            return false
-        }
-        return IPAddress(via.host) == ip
+    private func isSentBy(_ host: ArraySlice<UInt8>, _ ip: IPAddress) -> Bool {
+        guard let first = host.first, Octet.isDigit(first) || first == Octet.openBracket else { return false }
+        return IPAddress(text(host)) == ip
     }
 }
 

@@ -80,13 +80,11 @@ struct KeyHasher: Sendable {
             if method == .other { state.add(base, message.methodRange) }
             state.add(base, via.hostRange, ignoringCase: true)
             state.add(UInt64(via.port ?? 0))
-            if via.hasCookie {
-                state.add(base, via.branchRange)
-            } else {
-                state.add(base, via.branchRange)
+            state.add(base, via.branchRange)
+            if !via.hasCookie {
                 state.add(UInt64(message.cSeq))
-                if message.callIDRow >= 0 { state.add(base, message.rows[Int(message.callIDRow)].value) }
-                if let tag = (try? message.from())?.parameters.find("tag")?.value { state.add(base, tag) }
+                if let callID = message.index.callID { state.add(base, callID) }
+                if let from = try? message.index.from?.parts.get() { state.add(base, from.tag) }
             }
             return state.key
         }
@@ -102,14 +100,14 @@ struct KeyHasher: Sendable {
     }
 
     /// What two copies of one request that came over different ways have in common (section 8.2.2.2).
-    func mergeKey(_ message: Message, _ from: NameAddress) -> TransactionKey {
+    func mergeKey(_ message: Message, fromTag: OctetRange) -> TransactionKey {
         message.octets.withUnsafeBufferPointer { buffer in
             let base = buffer.baseAddress!
             var state = start()
             state.add(UInt64(message.cSeqMethod.rawValue) + 200)
             state.add(UInt64(message.cSeq))
-            state.add(base, message.rows[Int(message.callIDRow)].value)
-            if let tag = from.parameters.find("tag")?.value { state.add(base, tag) }
+            state.add(base, message.index.callID ?? .none)
+            state.add(base, fromTag)
             return state.key
         }
     }

@@ -93,8 +93,8 @@ extension TransactionLayer {
             actions.append(.send(statelessResponse(message, error.status, source: source), to: reply))
             return
         }
-        guard let from = try? message.from() else { return }
-        let isOutsideDialog = (try? message.to())?.tag == nil
+        guard let from = try? message.from().parts, let to = try? message.to().parts else { return }
+        let isOutsideDialog = to.tag.isEmpty
         if method == .invite, isOutsideDialog, let retryAfter = overloadRetryAfter {
             counters.overloaded += 1
             let refusal = statelessResponse(message, 503, retryAfter: retryAfter, source: source)
@@ -123,8 +123,8 @@ extension TransactionLayer {
             actions.append(.cancel(message, id, invite: invite, from: source))
             return
         }
-        if isOutsideDialog, from.tag != nil {
-            let mergeKey = hasher.mergeKey(message, from)
+        if isOutsideDialog, !from.tag.isEmpty {
+            let mergeKey = hasher.mergeKey(message, fromTag: from.tag)
             if merges[mergeKey] != nil {
                 counters.merged += 1
                 return respond(

@@ -70,7 +70,7 @@ extension TransactionLayer {
         slots[Int(invite.slot)].machine = .inviteClient(machine)
         perform(step, invite.slot, at: now, into: &actions)
         var writer = MessageWriter(capacity: 512)
-        writer.hopRequest("CANCEL", of: request, to: request[request.rows[Int(request.toRow)].value])
+        writer.hopRequest("CANCEL", of: request, via, to: request.toValue)
         if let reason { writer.header("Reason", text: reason) }
         writer.finish()
         return send(
@@ -80,9 +80,9 @@ extension TransactionLayer {
 
     /// The ACK for a final response other than 2xx: the INVITE's Via, Route, From, Call-ID and CSeq number, the response's To.
     func acknowledgement(of octets: [UInt8], for response: Message) -> [UInt8] {
-        guard let request = try? Message(parsing: octets), request.viaRow >= 0, response.toRow >= 0 else { return [] }
+        guard let request = try? Message(parsing: octets), let via = try? request.topVia() else { return [] }
         var writer = MessageWriter(capacity: 512)
-        writer.hopRequest("ACK", of: request, to: response[response.rows[Int(response.toRow)].value])
+        writer.hopRequest("ACK", of: request, via, to: response.toValue)
         writer.finish()
         return writer.octets
     }
@@ -90,16 +90,15 @@ extension TransactionLayer {
 
 extension MessageWriter {
     /// Starts an ACK or CANCEL that belongs to an INVITE's own transaction.
-    fileprivate mutating func hopRequest(_ method: StaticString, of request: Message, to: ArraySlice<UInt8>) {
+    fileprivate mutating func hopRequest(_ method: StaticString, of request: Message, _ via: Via, to: ArraySlice<UInt8>) {
         append(method)
         append(" ")
         append(request.requestURIOctets)
         append(" SIP/2.0\r\n")
-        let via = request[request.rows[Int(request.viaRow)].value]
-        header("Via", octets: via.prefix(request.topViaLength))
+        header("Via", octets: request[via.parts.range])
         for row in request.rows where row.kind == .route { header("Route", octets: request[row.value]) }
         append("Max-Forwards: 70\r\n")
-        header("From", octets: request[request.rows[Int(request.fromRow)].value])
+        header("From", octets: request.fromValue)
         header("To", octets: to)
         header("Call-ID", octets: request.callID)
         append("CSeq: ")
@@ -107,13 +106,5 @@ extension MessageWriter {
         append(" ")
         append(method)
         endLine()
-    }
-}
-
-extension Message {
-    /// How many octets of the first Via row are its first value.
-    fileprivate var topViaLength: Int {
-        let value = rows[Int(viaRow)].value
-        return octets.withUnsafeBufferPointer { elementEnd($0.baseAddress!, value) } - Int(value.start)
     }
 }
