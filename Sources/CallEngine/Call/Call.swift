@@ -149,7 +149,7 @@ package final class Call {
         _ octets: [UInt8], _ method: Method, _ branch: [UInt8], to hop: Hop,
         handler: @escaping (ClientTransactionEvent) -> Void
     ) -> TransactionID {
-        transactions.removeAll { !shard.endpoint.layer.isLive($0) }
+        transactions.removeAll { !shard.endpoint.isLive($0) }
         let id = shard.endpoint.send(octets, method: method, branch: branch, to: hop, handler: handler)
         transactions.append(id)
         return id

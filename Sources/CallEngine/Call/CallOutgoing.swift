@@ -79,7 +79,7 @@ extension Call {
         } else {
             session = CallSession(
                 InviteSession(
-                    placing: invite, end: placing.end, timers: shard.endpoint.layer.timers,
+                    placing: invite, end: placing.end, timers: shard.endpoint.timers,
                     sessionTimer: shard.settings.sessionTimer, seed: shard.newSeed()))
         }
         inviteTransaction = transact(octets, .invite, branch, to: hop) { [self] event in

@@ -119,7 +119,7 @@ package final class CallShard {
         do throws(ParseError) {
             session = CallSession(
                 try InviteSession(
-                    answering: invite, transaction: id, end: localEnd(hop.transport, local), timers: endpoint.layer.timers,
+                    answering: invite, transaction: id, end: localEnd(hop.transport, local), timers: endpoint.timers,
                     sessionTimer: settings.sessionTimer, seed: newSeed()))
         } catch {
             gate.leave()

@@ -35,17 +35,18 @@ package protocol MessageSender: AnyObject {
 
 extension SignalingFront: MessageSender {}
 
-/// All SIP of one loop. Belongs to it.
+/// All SIP of one loop. Belongs to it. What each message touches is `@exclusivity(unchecked)`: checking takes a tenth of the time, and no
+/// mutation of it calls out.
 package final class SIPEndpoint {
     package let loop: EventLoop
     private let sender: any MessageSender
-    package private(set) var layer: TransactionLayer
-    private var actions: [TransactionAction] = []
-    private var isPerforming = false
-    private var timer: LoopTimer?
-    private var clients: [TransactionID: (ClientTransactionEvent) -> Void] = [:]
-    private var servers: [TransactionID: any DialogUser] = [:]
-    private var dialogs: [TransactionKey: any DialogUser] = [:]
+    @exclusivity(unchecked) private var layer: TransactionLayer
+    /// What the layer asked for and is not done yet.
+    @exclusivity(unchecked) private var actions: [TransactionAction] = []
+    @exclusivity(unchecked) private var isPerforming = false
+    @exclusivity(unchecked) private var timer: LoopTimer?
+    @exclusivity(unchecked) private var users = TransactionUsers()
+    @exclusivity(unchecked) private var dialogs = DialogUsers()
     /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
     package var onRequest: ((Message, TransactionID, Hop) -> Void)?
 
@@ -61,8 +62,11 @@ package final class SIPEndpoint {
     }
 
     /// Transactions, dialogs and handlers that are held: zero when all calls are over and their timers have run out.
-    package var held: Int { layer.count + dialogs.count + clients.count + servers.count }
+    package var held: Int { layer.count + dialogs.count + users.count }
 
+    package var timers: TransactionTimers { layer.timers }
+    /// True until the transaction is over.
+    package func isLive(_ id: TransactionID) -> Bool { layer.isLive(id) }
     package func newToken() -> [UInt8] { layer.newToken() }
     package func newBranch() -> [UInt8] { layer.newBranch() }
     package func localAddress(to hop: Hop) -> SocketAddress { sender.localAddress(to: hop) }
@@ -94,13 +98,13 @@ package final class SIPEndpoint {
         _ request: [UInt8], method: Method, branch: [UInt8], to hop: Hop, handler: @escaping (ClientTransactionEvent) -> Void
     ) -> TransactionID {
         let id = layer.send(request, method: method, branch: branch, to: hop, at: loop.now, into: &actions)
-        clients[id] = handler
+        users.set(.client(handler), of: id)
         perform()
         return id
     }
 
     /// Nobody waits for what becomes of a client transaction any more; it goes on by itself.
-    package func release(_ id: TransactionID) { clients[id] = nil }
+    package func release(_ id: TransactionID) { users.remove(id) }
 
     /// Sends an ACK for a 2xx, or repeats a 2xx: no transaction.
     package func sendDirect(_ octets: [UInt8], to hop: Hop) { sender.send(octets, to: hop) }
@@ -108,7 +112,7 @@ package final class SIPEndpoint {
     /// Answers a request. The final answer ends the interest of `user` in CANCEL.
     package func respond(_ id: TransactionID, status: Int, _ response: [UInt8]) {
         layer.respond(id, status: status, response, at: loop.now, into: &actions)
-        if status >= 200 { servers[id] = nil }
+        if status >= 200 { users.remove(id) }
         perform()
     }
 
@@ -127,14 +131,16 @@ package final class SIPEndpoint {
     /// Requests with this Call-ID and this tag of ours go to `user` until the key that comes back is given to `removeDialog`.
     package func add(_ user: any DialogUser, callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> TransactionKey {
         let key = layer.dialogKey(callID: callID, tag: tag)
-        dialogs[key] = user
+        dialogs.set(user, of: key)
         return key
     }
 
-    package func removeDialog(_ key: TransactionKey) { dialogs[key] = nil }
+    package func removeDialog(_ key: TransactionKey) { dialogs.remove(key) }
 
     /// A CANCEL for this INVITE goes to `user`, until it is answered or over.
-    package func expectCancel(of invite: TransactionID, for user: any DialogUser) { servers[invite] = user }
+    package func expectCancel(of invite: TransactionID, for user: any DialogUser) {
+        users.set(.server(user), of: invite)
+    }
 
     private func user(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> (any DialogUser)? {
         dialogs[layer.dialogKey(callID: callID, tag: tag)]
@@ -148,9 +154,8 @@ package final class SIPEndpoint {
         isPerforming = true
         var next = 0
         while next < actions.count {
-            let action = actions[next]
+            perform(actions[next])
             next += 1
-            perform(action)
         }
         actions.removeAll(keepingCapacity: true)
         isPerforming = false
@@ -164,19 +169,21 @@ package final class SIPEndpoint {
         case .acknowledgement(let message, _):
             if let tag = (try? message.to())?.tag { user(callID: message.callID, tag: tag)?.acknowledged(message) }
         case .cancel(let message, let id, let invite, let hop):
-            if let user = invite.flatMap({ servers[$0] }) { return user.cancelled(message, id, from: hop) }
+            if let invite, case .server(let user) = users[invite] { return user.cancelled(message, id, from: hop) }
             // A CANCEL that comes after the final answer is answered, and changes nothing (RFC 3261 section 9.2).
             let status = invite == nil ? 481 : 200
             respond(id, status: status, message.response(status, tag: newToken()[...], source: hop.address))
-        case .response(let message, let id, let hop): clients[id]?(.response(message, from: hop))
+        case .response(let message, let id, let hop): tell(id, .response(message, from: hop))
         case .strayResponse(let message, let hop):
             if let tag = (try? message.from())?.tag { user(callID: message.callID, tag: tag)?.receivedStray(message, from: hop) }
-        case .timedOut(let id): clients[id]?(.timedOut)
-        case .transportFailed(let id): clients[id]?(.transportFailed)
-        case .ended(let id):
-            clients[id] = nil
-            servers[id] = nil
+        case .timedOut(let id): tell(id, .timedOut)
+        case .transportFailed(let id): tell(id, .transportFailed)
+        case .ended(let id): users.remove(id)
         }
+    }
+
+    private func tell(_ id: TransactionID, _ event: ClientTransactionEvent) {
+        if case .client(let handler) = users[id] { handler(event) }
     }
 
     /// A request with a To tag belongs to a dialog of ours or to none (481, RFC 3261 section 12.2.2).
@@ -193,7 +200,7 @@ package final class SIPEndpoint {
     private static let wakeUpGrid = Duration.milliseconds(4)
 
     private func setTimer() {
-        let deadline = layer.nextDeadline().roundedUp(to: Self.wakeUpGrid)
+        let deadline = layer.wakeAt.roundedUp(to: Self.wakeUpGrid)
         if let timer, timer.isPending {
             // An earlier wake-up than needed costs a turn; moving the timer for each message would cost more.
             if timer.deadline <= deadline { return }
@@ -213,8 +220,7 @@ package final class SIPEndpoint {
         sender.flush()
         timer?.cancel()
         timer = nil
-        clients.removeAll()
-        servers.removeAll()
+        users.removeAll()
         dialogs.removeAll()
         onRequest = nil
     }

@@ -94,7 +94,8 @@ package enum HeaderKind: UInt8, Sendable, CaseIterable {
             var place = hash(name.utf8Start, count)
             while table[place].kind != .other { place = (place + 1) & 255 }
             table[place] = Spelling(
-                kind: kind, count: count, words: octets.map(Octet.lower).withUnsafeBufferPointer { Words($0.baseAddress!, count) },
+                kind: kind, count: count,
+                words: octets.map(Octet.lower).withUnsafeBufferPointer { Words($0.baseAddress!, count) },
                 capitals: octets.map { Octet.isLetter($0) ? 32 : 0 }.withUnsafeBufferPointer { Words($0.baseAddress!, count) })
         }
         return table

@@ -1,38 +1,37 @@
 // Timers that cost O(1): nearly all timers of SIP run for one of a dozen durations, so each duration has a queue of its own, in
 // which what is armed later also ends later. Cancelling is forgetting: a deadline whose owner is gone is skipped at its turn.
 
-package import Basics
+import Basics
 
 /// Deadlines of one duration, the earliest first, in a ring.
 struct DeadlineQueue<Element: Sendable>: Sendable {
-    let duration: Duration
-    private var ring: ContiguousArray<(deadline: Int64, element: Element)?> = ContiguousArray(repeating: nil, count: 16)
+    /// In nanoseconds.
+    let duration: Int64
+    private var ring: ContiguousArray<(deadline: Int64, element: Element)> = []
     private var head = 0
     private(set) var count = 0
 
-    init(duration: Duration) {
+    init(duration: Int64) {
         self.duration = duration
     }
 
-    var firstDeadline: Int64 { count == 0 ? .max : ring[head]!.deadline }
-    var first: Element? { count == 0 ? nil : ring[head]!.element }
+    var firstDeadline: Int64 { count == 0 ? .max : ring[head].deadline }
+    var first: Element? { count == 0 ? nil : ring[head].element }
 
     mutating func append(_ element: Element, deadline: Int64) {
-        if count == ring.count { grow() }
+        if count == ring.count { grow(element) }
         ring[(head + count) & (ring.count - 1)] = (deadline, element)
         count += 1
     }
 
-    mutating func removeFirst() -> Element {
-        let element = ring[head]!.element
-        ring[head] = nil
+    mutating func removeFirst() {
         head = (head + 1) & (ring.count - 1)
         count -= 1
-        return element
     }
 
-    private mutating func grow() {
-        var larger = ContiguousArray<(deadline: Int64, element: Element)?>(repeating: nil, count: ring.count * 2)
+    /// Places that hold nothing yet are filled with `filler`.
+    private mutating func grow(_ filler: Element) {
+        var larger = ContiguousArray(repeating: (deadline: Int64.max, element: filler), count: max(16, ring.count * 2))
         for index in 0..<count { larger[index] = ring[(head + index) & (ring.count - 1)] }
         ring = larger
         head = 0
@@ -40,43 +39,45 @@ struct DeadlineQueue<Element: Sendable>: Sendable {
 }
 
 /// Timers by duration. `Element` names what a deadline is for; whether it still matters is the caller's to say.
-package struct DeadlineQueues<Element: Sendable>: Sendable {
-    private var queues: [DeadlineQueue<Element>] = []
+struct DeadlineQueues<Element: Sendable>: Sendable {
+    private var queues: ContiguousArray<DeadlineQueue<Element>> = []
 
-    package init() {}
-
-    /// How many deadlines wait, forgotten ones included.
-    package var count: Int { queues.reduce(0) { $0 + $1.count } }
-
-    /// Starts a timer of `duration` at `now`. Instants must not go backwards.
-    package mutating func arm(_ element: Element, after duration: Duration, at now: Instant) {
-        let deadline = (now + duration).nanoseconds
-        for index in queues.indices where queues[index].duration == duration {
-            queues[index].append(element, deadline: deadline)
-            return
-        }
-        queues.append(DeadlineQueue(duration: duration))
-        queues[queues.count - 1].append(element, deadline: deadline)
+    /// The queue of a duration, made when there is none.
+    mutating func queue(for duration: Duration) -> Int {
+        let nanoseconds = duration.nanoseconds
+        if let index = queues.firstIndex(where: { $0.duration == nanoseconds }) { return index }
+        queues.append(DeadlineQueue(duration: nanoseconds))
+        return queues.count - 1
     }
 
-    /// The earliest deadline that `isLive`; the forgotten ones before it are dropped. `never` without any.
-    package mutating func nextDeadline(_ isLive: (Element) -> Bool) -> Instant {
+    /// Starts a timer in a queue at `now`; gives its deadline. Instants must not go backwards.
+    mutating func arm(_ element: Element, in queue: Int, at now: Instant) -> Int64 {
+        let (sum, overflow) = now.nanoseconds.addingReportingOverflow(queues[queue].duration)
+        let deadline = overflow ? .max : sum
+        queues[queue].append(element, deadline: deadline)
+        return deadline
+    }
+
+    /// The earliest deadline that `isLive`; the forgotten ones before it are dropped. `Int64.max` without any.
+    mutating func nextDeadline(_ isLive: (Element) -> Bool) -> Int64 {
         var earliest = Int64.max
         for index in queues.indices {
-            while let first = queues[index].first, !isLive(first) { _ = queues[index].removeFirst() }
+            while let first = queues[index].first, !isLive(first) { queues[index].removeFirst() }
             earliest = min(earliest, queues[index].firstDeadline)
         }
-        return Instant(nanoseconds: earliest)
+        return earliest
     }
 
     /// The earliest element whose deadline is at or before `now`.
-    package mutating func popDue(_ now: Instant) -> Element? {
+    mutating func popDue(_ now: Instant) -> Element? {
         var best = -1
         var earliest = Int64.max
         for index in queues.indices where queues[index].firstDeadline < earliest {
             earliest = queues[index].firstDeadline
             best = index
         }
-        return best >= 0 && earliest <= now.nanoseconds ? queues[best].removeFirst() : nil
+        guard best >= 0, earliest <= now.nanoseconds else { return nil }
+        defer { queues[best].removeFirst() }
+        return queues[best].first
     }
 }

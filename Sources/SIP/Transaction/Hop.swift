@@ -22,10 +22,10 @@ package struct Hop: Hashable, Sendable {
     }
 }
 
-extension Via {
+extension ViaParts {
     /// Where a response goes whose request came from `source` (RFC 3261 section 18.2.2, RFC 3581 section 4): over the connection
     /// of the request; for datagrams to the source's address, and to its port with `rport`, else to sent-by's.
-    package func responseHop(source: Hop) -> Hop {
+    func responseHop(source: Hop) -> Hop {
         guard source.transport == .udp, !hasRport else { return source }
         var hop = source
         hop.address.port = port ?? 5060

@@ -4,6 +4,9 @@
 package struct TransactionID: Hashable, Sendable {
     let slot: UInt32
     let generation: UInt32
+
+    /// A small number that no other transaction of the layer has at the same time.
+    package var place: Int { Int(slot) }
 }
 
 /// An action of the layer, to be done in order.

@@ -3,11 +3,9 @@
 // no String and no copy of them is kept and no peer can make two of them meet.
 
 /// A hashed key: of a transaction, or of a dialog.
-package struct TransactionKey: Hashable, Sendable {
+package struct TransactionKey: Equatable, Sendable {
     var first: UInt64
     var second: UInt64
-
-    package func hash(into hasher: inout Hasher) { hasher.combine(first) }
 }
 
 /// Makes keys.
@@ -64,23 +62,23 @@ struct KeyHasher: Sendable {
     }
 
     /// The key of a client transaction: branch and the method in CSeq.
-    func clientKey(branch: ArraySlice<UInt8>, method: Method) -> TransactionKey {
+    func clientKey(_ octets: [UInt8], branch: OctetRange, method: Method) -> TransactionKey {
         var state = start()
         state.add(UInt64(method.rawValue) + 100)
-        branch.withUnsafeBufferPointer { state.add($0.baseAddress!, OctetRange(0, $0.count)) }
+        octets.withUnsafeBufferPointer { if let base = $0.baseAddress { state.add(base, branch) } }
         return state.key
     }
 
     /// The key of a server transaction; an ACK is looked for as an INVITE.
-    func serverKey(_ message: Message, _ via: Via, as method: Method) -> TransactionKey {
+    func serverKey(_ message: Message, _ via: ViaParts, as method: Method) -> TransactionKey {
         message.octets.withUnsafeBufferPointer { buffer in
             let base = buffer.baseAddress!
             var state = start()
             state.add(UInt64(method.rawValue))
             if method == .other { state.add(base, message.methodRange) }
-            state.add(base, via.hostRange, ignoringCase: true)
+            state.add(base, via.host, ignoringCase: true)
             state.add(UInt64(via.port ?? 0))
-            state.add(base, via.branchRange)
+            state.add(base, via.branch)
             if !via.hasCookie {
                 state.add(UInt64(message.cSeq))
                 if let callID = message.index.callID { state.add(base, callID) }

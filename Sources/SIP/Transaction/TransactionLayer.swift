@@ -20,6 +20,7 @@ package struct TransactionLayer: Sendable {
         var method = Method.other
         var machine = Machine.free
         var key = TransactionKey(first: 0, second: 0)
+        /// What finds a request that comes a second way, outside of dialogs.
         var mergeKey: TransactionKey?
         /// Where requests or responses of this transaction go.
         var hop: Hop
@@ -64,10 +65,13 @@ package struct TransactionLayer: Sendable {
 
     var slots: ContiguousArray<Slot> = []
     private var freeSlots: [UInt32] = []
-    var clients: [TransactionKey: UInt32] = [:]
-    var servers: [TransactionKey: UInt32] = [:]
-    var merges: [TransactionKey: UInt32] = [:]
+    /// The slots of transactions, by their keys and merge keys.
+    var places = KeyTable()
     private var queues = DeadlineQueues<Timer>()
+    /// The queue of each timer at each number of doublings.
+    private var queueOfTimer: [UInt8] = []
+    /// An instant not later than the next deadline; `fire` makes it exact.
+    package private(set) var wakeAt = Instant.never
     let hasher: KeyHasher
     private var random: SeededRandom
     private let branchSalt: UInt64
@@ -78,6 +82,21 @@ package struct TransactionLayer: Sendable {
         random = SeededRandom(seed: seed)
         hasher = KeyHasher(using: &random)
         branchSalt = random.next()
+        for timer in TransactionTimer.allCases {
+            for doublings in 0...Self.doublingLimit {
+                queueOfTimer.append(UInt8(queues.queue(for: timers.duration(timer, doublings: doublings))))
+            }
+        }
+    }
+
+    /// Intervals are not doubled more often than this.
+    private static let doublingLimit: UInt8 = 6
+
+    private mutating func arm(_ timer: TransactionTimer, _ place: UInt32, at now: Instant) {
+        let doublings = min(doublings(Int(place)), Self.doublingLimit)
+        let queue = queueOfTimer[Int(timer.rawValue) * (Int(Self.doublingLimit) + 1) + Int(doublings)]
+        let owner = Timer(slot: place, generation: slots[Int(place)].generation, timer: timer)
+        wakeAt.nanoseconds = min(wakeAt.nanoseconds, queues.arm(owner, in: Int(queue), at: now))
     }
 
     /// A new branch with the cookie, for a Via that starts a client transaction.
@@ -93,7 +112,7 @@ package struct TransactionLayer: Sendable {
 
     /// The earliest instant at which `fire` has something to do; `never` without any.
     package mutating func nextDeadline() -> Instant {
-        queues.nextDeadline { slots[Int($0.slot)].generation == $0.generation }
+        Instant(nanoseconds: queues.nextDeadline { slots[Int($0.slot)].generation == $0.generation })
     }
 
     /// Runs all timers that are due.
@@ -118,6 +137,7 @@ package struct TransactionLayer: Sendable {
             }
             perform(step, due.slot, at: now, into: &actions)
         }
+        wakeAt = nextDeadline()
     }
 
     /// The message of a transaction could not be sent.
@@ -145,8 +165,12 @@ package struct TransactionLayer: Sendable {
     /// The hop could not be reached (a refused connection, an ICMP error): every client transaction on it fails at once.
     /// Costs a walk over all transactions.
     package mutating func hopFailed(_ hop: Hop, at now: Instant, into actions: inout [TransactionAction]) {
-        for slot in clients.values.sorted() where slots[Int(slot)].hop.isReached(by: hop) {
-            transportFailed(TransactionID(slot: slot, generation: slots[Int(slot)].generation), at: now, into: &actions)
+        for index in slots.indices where slots[index].hop.isReached(by: hop) {
+            switch slots[index].machine {
+            case .free, .inviteServer, .server: continue
+            case .inviteClient, .client: break
+            }
+            transportFailed(TransactionID(slot: UInt32(index), generation: slots[index].generation), at: now, into: &actions)
         }
     }
 
@@ -168,18 +192,14 @@ package struct TransactionLayer: Sendable {
         slots[Int(place)].machine = machine
         slots[Int(place)].key = key
         slots[Int(place)].hop = hop
+        places.set(key, place)
         return TransactionID(slot: place, generation: slots[Int(place)].generation)
     }
 
     private mutating func forget(_ place: UInt32) {
         let index = Int(place)
-        let key = slots[index].key
-        switch slots[index].machine {
-        case .inviteClient, .client: if clients[key] == place { clients[key] = nil }
-        case .inviteServer, .server: if servers[key] == place { servers[key] = nil }
-        case .free: return
-        }
-        if let key = slots[index].mergeKey, merges[key] == place { merges[key] = nil }
+        places.remove(slots[index].key, place)
+        if let key = slots[index].mergeKey { places.remove(key, place) }
         slots[index] = Slot(generation: slots[index].generation &+ 1, hop: slots[index].hop)
         freeSlots.append(place)
         count -= 1
@@ -200,8 +220,7 @@ package struct TransactionLayer: Sendable {
         while timers != 0 {
             let timer = TransactionTimer(rawValue: UInt8(timers.trailingZeroBitCount))!
             timers &= timers - 1
-            let duration = self.timers.duration(timer, doublings: doublings(index))
-            queues.arm(Timer(slot: place, generation: id.generation, timer: timer), after: duration, at: now)
+            arm(timer, place, at: now)
         }
         if step.contains(.timedOut) { actions.append(.timedOut(id)) }
         if step.contains(.transportFailed) { actions.append(.transportFailed(id)) }

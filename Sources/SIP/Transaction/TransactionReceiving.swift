@@ -8,7 +8,7 @@ extension TransactionLayer {
     package mutating func receive(
         _ message: Message, from source: Hop, at now: Instant, into actions: inout [TransactionAction]
     ) {
-        guard let via = try? message.topVia() else {
+        guard let via = try? message.index.via?.parts.get() else {
             counters.dropped += 1
             return
         }
@@ -20,13 +20,13 @@ extension TransactionLayer {
     }
 
     private mutating func receiveResponse(
-        _ message: Message, _ via: Via, _ source: Hop, _ now: Instant, _ actions: inout [TransactionAction]
+        _ message: Message, _ via: ViaParts, _ source: Hop, _ now: Instant, _ actions: inout [TransactionAction]
     ) {
         guard (try? message.check()) != nil else {
             counters.dropped += 1
             return
         }
-        guard let place = clients[hasher.clientKey(branch: via.branch, method: message.cSeqMethod)] else {
+        guard let place = places[hasher.clientKey(message.octets, branch: via.branch, method: message.cSeqMethod)] else {
             counters.strayResponses += 1
             if message.cSeqMethod == .invite, 200..<300 ~= message.status {
                 actions.append(.strayResponse(message, from: source))
@@ -59,9 +59,9 @@ extension TransactionLayer {
     }
 
     private mutating func receiveACK(
-        _ message: Message, _ via: Via, _ source: Hop, _ now: Instant, _ actions: inout [TransactionAction]
+        _ message: Message, _ via: ViaParts, _ source: Hop, _ now: Instant, _ actions: inout [TransactionAction]
     ) {
-        if let place = servers[hasher.serverKey(message, via, as: .invite)],
+        if let place = places[hasher.serverKey(message, via, as: .invite)],
             case .inviteServer(var machine) = slots[Int(place)].machine
         {
             let step = machine.acknowledged()
@@ -77,11 +77,11 @@ extension TransactionLayer {
     }
 
     private mutating func receiveRequest(
-        _ message: Message, _ method: Method, _ via: Via, _ source: Hop, _ now: Instant,
+        _ message: Message, _ method: Method, _ via: ViaParts, _ source: Hop, _ now: Instant,
         _ actions: inout [TransactionAction]
     ) {
         let key = hasher.serverKey(message, via, as: method)
-        if let place = servers[key] {
+        if let place = places[key] {
             counters.repetitions += 1
             return repeated(place, now, &actions)
         }
@@ -114,9 +114,8 @@ extension TransactionLayer {
             _ = machine.start()
             id = makeSlot(method, .server(machine), key: key, hop: reply)
         }
-        servers[key] = id.slot
         if method == .cancel {
-            let invite = servers[hasher.serverKey(message, via, as: .invite)].flatMap { place in
+            let invite = places[hasher.serverKey(message, via, as: .invite)].flatMap { place in
                 slots[Int(place)].method == .invite
                     ? TransactionID(slot: place, generation: slots[Int(place)].generation) : nil
             }
@@ -125,12 +124,12 @@ extension TransactionLayer {
         }
         if isOutsideDialog, !from.tag.isEmpty {
             let mergeKey = hasher.mergeKey(message, fromTag: from.tag)
-            if merges[mergeKey] != nil {
+            if places[mergeKey] != nil {
                 counters.merged += 1
                 return respond(
                     id, status: 482, statelessResponse(message, 482, source: source), at: now, into: &actions)
             }
-            merges[mergeKey] = id.slot
+            places.set(mergeKey, id.slot)
             slots[Int(id.slot)].mergeKey = mergeKey
         }
         actions.append(.request(message, id, from: source))
@@ -150,8 +149,8 @@ extension TransactionLayer {
     private func statelessResponse(
         _ message: Message, _ status: Int, retryAfter: Int = 0, source: Hop
     ) -> [UInt8] {
-        let branch = (try? message.topVia())?.branch ?? []
-        let hash = hasher.clientKey(branch: branch, method: .other).second
+        let branch = (try? message.index.via?.parts.get())?.branch ?? .none
+        let hash = hasher.clientKey(message.octets, branch: branch, method: .other).second
         let tag = Array(String(hash, radix: 36).utf8)
         var writer = MessageWriter(capacity: message.octets.count + 64)
         writer.response(status, to: message, tag: tag[...], source: source.address)

@@ -9,7 +9,7 @@ extension TransactionLayer {
         _ request: [UInt8], method: Method, branch: [UInt8], to hop: Hop, at now: Instant,
         into actions: inout [TransactionAction]
     ) -> TransactionID {
-        let key = hasher.clientKey(branch: branch[...], method: method)
+        let key = hasher.clientKey(branch, branch: OctetRange(0, branch.count), method: method)
         let id: TransactionID
         let step: TransactionStep
         if method == .invite {
@@ -22,7 +22,6 @@ extension TransactionLayer {
             id = makeSlot(method, .client(machine), key: key, hop: hop)
         }
         slots[Int(id.slot)].octets = request
-        clients[key] = id.slot
         perform(step, id.slot, at: now, into: &actions)
         return id
     }
