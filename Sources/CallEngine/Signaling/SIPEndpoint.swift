@@ -45,6 +45,8 @@ package final class SIPEndpoint {
     @exclusivity(unchecked) private var actions: [TransactionAction] = []
     @exclusivity(unchecked) private var isPerforming = false
     @exclusivity(unchecked) private var timer: LoopTimer?
+    /// The deadline of the layer that `timer` was set for.
+    @exclusivity(unchecked) private var wakeAt = Instant.never
     @exclusivity(unchecked) private var users = TransactionUsers()
     @exclusivity(unchecked) private var dialogs = DialogUsers()
     /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
@@ -200,16 +202,14 @@ package final class SIPEndpoint {
     private static let wakeUpGrid = Duration.milliseconds(4)
 
     private func setTimer() {
-        let deadline = layer.wakeAt.roundedUp(to: Self.wakeUpGrid)
-        if let timer, timer.isPending {
-            // An earlier wake-up than needed costs a turn; moving the timer for each message would cost more.
-            if timer.deadline <= deadline { return }
-            timer.cancel()
-        }
-        guard deadline != .never else { return }
-        timer = loop.schedule(at: deadline) { [weak self] in
+        // An earlier wake-up than needed costs a turn; moving the timer for each message would cost more.
+        guard layer.wakeAt < wakeAt else { return }
+        timer?.cancel()
+        wakeAt = layer.wakeAt
+        timer = loop.schedule(at: wakeAt.roundedUp(to: Self.wakeUpGrid)) { [weak self] in
             guard let self else { return }
             timer = nil
+            wakeAt = .never
             layer.fire(at: loop.now, into: &actions)
             perform()
         }

@@ -5,23 +5,24 @@ package import Basics
 package import Reactor
 package import SIP
 
-/// Where SIP comes in and goes out. Belongs to its loop; other loops send through `SignalingSender`.
+/// Where SIP comes in and goes out. Belongs to its loop; other loops send through `SignalingSender`. What each message touches is
+/// `@exclusivity(unchecked)`, as in `SIPEndpoint`.
 package final class SignalingFront {
     package let loop: EventLoop
     private let listeners: [EngineSettings.Listener]
     private let external: IPAddress?
-    private var sockets: [DatagramSocket] = []
+    @exclusivity(unchecked) private var sockets: [DatagramSocket] = []
     private var streamListeners: [StreamListener] = []
     private let streams: SIPStreams
-    private var counted = SignalingCounters()
+    @exclusivity(unchecked) private var counted = SignalingCounters()
     /// Each whole message with its way and the local address that it came to, parsed and indexed but not yet checked.
-    package var onMessage: ((Message, Hop) -> Void)?
+    @exclusivity(unchecked) package var onMessage: ((Message, Hop) -> Void)?
     /// Sending to this peer failed, or its stream ended: transactions that wait for it learn it.
-    package var onFailure: ((Hop) -> Void)?
+    @exclusivity(unchecked) package var onFailure: ((Hop) -> Void)?
     /// Everything that passes, for ladders and captures; nil costs nothing.
-    package var trace: ((TracedMessage) -> Void)?
+    @exclusivity(unchecked) package var trace: ((TracedMessage) -> Void)?
     /// Where this end is reached; complete once `start` was called.
-    package private(set) var addressing: LocalAddressing
+    @exclusivity(unchecked) package private(set) var addressing: LocalAddressing
 
     package init(loop: EventLoop, listeners: [EngineSettings.Listener], external: IPAddress?) {
         self.loop = loop

@@ -62,9 +62,7 @@ extension Dialog {
             writer.append(remoteTarget)
             writer.append(">\r\n")
         }
-        writer.header("From", octets: local[...])
-        writer.header("To", octets: remote[...])
-        writer.header("Call-ID", octets: callID[...])
-        writer.cSeqRow(cSeq, method)
+        writer.append(rows)
+        writer.cSeqValue(cSeq, method)
     }
 }

@@ -83,7 +83,8 @@ extension InviteSession {
         unacknowledged.append(
             Unacknowledged(
                 cSeq: request.cSeq, transaction: transaction, status: 200, response: writer.octets, interval: timers.t1,
-                repeatAt: now + timers.t1, endAt: now + timers.timeout))
+                repeatAt: Instant(nanoseconds: now.nanoseconds + timers.t1Nanoseconds),
+                endAt: Instant(nanoseconds: now.nanoseconds + timers.t1Nanoseconds * 64)))
         actions.append(.respond(transaction, status: 200, writer.octets))
     }
 

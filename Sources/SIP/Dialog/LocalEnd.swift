@@ -92,7 +92,8 @@ extension MessageWriter {
         header("From", octets: from[...])
         header("To", octets: to[...])
         header("Call-ID", octets: callID[...])
-        cSeqRow(cSeq, method)
+        append("CSeq: ")
+        cSeqValue(cSeq, method)
         if method != .register { header("Contact", octets: end.contact[...]) }
         append(end.headers)
     }
@@ -110,8 +111,7 @@ extension MessageWriter {
         append(";rport\r\nMax-Forwards: 70\r\n")
     }
 
-    mutating func cSeqRow(_ number: UInt32, _ method: Method) {
-        append("CSeq: ")
+    mutating func cSeqValue(_ number: UInt32, _ method: Method) {
         append(Int(number))
         append(" ")
         append(method.name)

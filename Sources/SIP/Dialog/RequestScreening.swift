@@ -3,11 +3,14 @@
 
 /// What this end does.
 package struct RequestScreening: Sendable {
-    package var methods: Set<Method>
+    package let methods: Set<Method>
     /// Option tags, in lower case.
-    package var extensions: Set<String>
+    package let extensions: Set<String>
     /// Content types of bodies, in lower case.
-    package var bodyTypes: Set<String>
+    package let bodyTypes: Set<String>
+    /// What nearly every request asks for, found without hashing: one bit a method, and whether SDP is read.
+    private let methodBits: UInt32
+    private let readsSDP: Bool
 
     package init(
         methods: Set<Method> = [.invite, .ack, .bye, .cancel, .options, .info], extensions: Set<String> = [],
@@ -16,6 +19,8 @@ package struct RequestScreening: Sendable {
         self.methods = methods
         self.extensions = extensions
         self.bodyTypes = bodyTypes
+        methodBits = methods.reduce(0) { $0 | 1 << UInt32($1.rawValue) }
+        readsSDP = bodyTypes.contains("application/sdp")
     }
 
     /// A refusal: its status, and header rows that go with it.
@@ -35,7 +40,7 @@ package struct RequestScreening: Sendable {
     /// refused for extensions (section 8.2.2.3).
     package func refusal(of request: Message) -> Refusal? {
         guard let method = request.method else { return nil }
-        guard methods.contains(method) else {
+        guard methodBits >> UInt32(method.rawValue) & 1 == 1 else {
             return Refusal(status: method == .other ? 501 : 405, headers: row("Allow", allow))
         }
         guard method != .ack, method != .cancel else { return nil }
@@ -56,13 +61,14 @@ package struct RequestScreening: Sendable {
     /// A body may be skipped when Content-Disposition says that handling is optional (section 20.11).
     private func isReadable(_ request: Message) -> Bool {
         if let encoding = request.header(.contentEncoding), encoding.lowercased() != "identity" { return false }
+        if readsSDP, request.hasBody(ofType: "application/sdp") { return true }
         if let type = request.contentType, bodyTypes.contains(type) { return true }
         return request.parameters(.contentDisposition)?["handling"].map { text($0).lowercased() } == "optional"
     }
 
     private func accepts(_ range: ArraySlice<UInt8>) -> Bool {
         let type = text(range.prefix { $0 != Octet.semicolon }.filter { !Octet.isBlank($0) }).lowercased()
-        return type == "*/*" || bodyTypes.contains(type) || (type == "application/*" && bodyTypes.contains("application/sdp"))
+        return type == "*/*" || bodyTypes.contains(type) || (type == "application/*" && readsSDP)
             || type == "multipart/mixed"
     }
 

@@ -35,8 +35,7 @@ package struct MessageWriter: Sendable {
 
     /// Appends a decimal number, 0 or larger.
     package mutating func append(_ number: Int) {
-        if number >= 10 { append(number / 10) }
-        octets.append(UInt8(48 + number % 10))
+        octets.append(addingCapacity: 20) { output in output.append(decimal: UInt(number)) }
     }
 
     /// Appends an address, an IPv6 one in brackets.
@@ -47,13 +46,12 @@ package struct MessageWriter: Sendable {
             octets.append(Octet.closeBracket)
             return
         }
-        append(Int(value >> 24))
-        octets.append(46)
-        append(Int(value >> 16 & 255))
-        octets.append(46)
-        append(Int(value >> 8 & 255))
-        octets.append(46)
-        append(Int(value & 255))
+        octets.append(addingCapacity: 15) { output in
+            for shift: UInt32 in [24, 16, 8, 0] {
+                output.append(decimal: UInt(value >> shift & 255))
+                if shift > 0 { output.append(46) }
+            }
+        }
     }
 
     /// Appends an address with its port.
@@ -99,10 +97,12 @@ package struct MessageWriter: Sendable {
 
     /// Appends a header with octets of an indexed message.
     package mutating func header(_ name: StaticString, octets slice: ArraySlice<UInt8>) {
-        append(name)
-        append(": ")
-        append(slice)
-        endLine()
+        octets.append(addingCapacity: name.utf8CodeUnitCount + slice.count + 4) { output in
+            output.append(name)
+            output.append(": ")
+            output.append(slice)
+            output.append("\r\n")
+        }
     }
 
     /// Appends a header with a number.
@@ -132,5 +132,29 @@ package struct MessageWriter: Sendable {
         octets.append(Octet.space)
         if let reason { append(safe: reason) } else { append(statusPhrase(status)) }
         endLine()
+    }
+}
+
+extension OutputSpan<UInt8> {
+    @inline(__always) fileprivate mutating func append(_ text: StaticString) {
+        append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    @inline(__always) fileprivate mutating func append(_ slice: ArraySlice<UInt8>) {
+        slice.withUnsafeBufferPointer { append($0) }
+    }
+
+    @inline(__always) private mutating func append(_ octets: UnsafeBufferPointer<UInt8>) {
+        precondition(octets.count <= freeCapacity)
+        withUnsafeMutableBufferPointer { buffer, count in
+            guard let source = octets.baseAddress, let target = buffer.baseAddress else { return }
+            (target + count).initialize(from: source, count: octets.count)
+            count += octets.count
+        }
+    }
+
+    fileprivate mutating func append(decimal number: UInt) {
+        if number >= 10 { append(decimal: number / 10) }
+        append(UInt8(48 + number % 10))
     }
 }

@@ -66,13 +66,33 @@ package struct URI: Sendable {
     /// A parameter's value, unescaped once: empty for a flag, nil when absent.
     package func parameter(_ name: String) -> String? {
         if parametersRange.isEmpty { return nil }
-        for found in pairs(parametersRange, separator: Octet.semicolon) {
-            let written = octets[found.name.indices]
-            let plain = written.contains(Octet.percent) ? unescaped(written)[...] : written
-            guard equalsIgnoringCase(plain, name.utf8) else { continue }
-            return found.value.map { text(unescaped(octets[$0.indices])) } ?? ""
+        var name = name
+        return name.withUTF8 { name in
+            octets.withUnsafeBufferPointer { buffer in
+                let base = buffer.baseAddress!
+                let end = Int(parametersRange.end)
+                var at = Int(parametersRange.start)
+                while at < end {
+                    let stop = Octet.first(Octet.semicolon, base, at, end)
+                    let equals = Octet.first(Octet.equals, base, at, stop)
+                    if isName(buffer[at..<equals], name) {
+                        return equals < stop ? text(unescaped(octets[(equals + 1)..<stop])) : ""
+                    }
+                    at = stop + 1
+                }
+                return nil
+            }
         }
-        return nil
+    }
+
+    private func isName(_ written: Slice<UnsafeBufferPointer<UInt8>>, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard written.count >= name.count else { return false }
+        if written.contains(Octet.percent) { return equalsIgnoringCase(unescaped(written), name) }
+        guard written.count == name.count else { return false }
+        for index in 0..<name.count where Octet.lower(written[written.startIndex + index]) != Octet.lower(name[index]) {
+            return false
+        }
+        return true
     }
 
     /// True when the parameter `lr` is there, with or without a value (loose routing, RFC 3261 section 19.1.1).

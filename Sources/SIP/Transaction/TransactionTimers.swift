@@ -1,9 +1,15 @@
 // The timers of transactions (RFC 3261 table 4, RFC 6026 section 8.1) and the values they are made of.
 
+import Basics
+
 /// T1, T2 and T4 of RFC 3261 section 17.1.1.1.
 package struct TransactionTimers: Sendable {
     /// The estimate of a round trip; 500 ms.
-    package var t1 = Duration.milliseconds(500)
+    package var t1 = Duration.milliseconds(500) {
+        didSet { t1Nanoseconds = t1.nanoseconds }
+    }
+    /// The same as a number: arithmetic on Duration is dear.
+    private(set) var t1Nanoseconds: Int64 = 500_000_000
     /// The longest interval between repetitions of non-INVITE requests and INVITE responses; 4 s.
     package var t2 = Duration.seconds(4)
     /// How long a message may stay in the network; 5 s.
