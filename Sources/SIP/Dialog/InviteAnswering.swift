@@ -19,7 +19,8 @@ extension InviteSession {
         inviteTransaction = transaction
     }
 
-    func responseWriter(
+    /// Mutating so that the session is not copied to be read.
+    mutating func responseWriter(
         _ status: Int, _ reason: String?, to request: Message, headers: [UInt8], source: SocketAddress
     ) -> MessageWriter {
         var writer = MessageWriter(capacity: request.octets.count + 256)

@@ -17,20 +17,26 @@ package struct MessageWriter: Sendable {
     /// Appends text of the program as it is.
     @inline(__always)
     package mutating func append(_ text: StaticString) {
-        octets.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        octets.append(addingCapacity: text.utf8CodeUnitCount) { output in output.append(text) }
     }
 
     /// Appends octets as they are: parts of a message that was indexed, so that no stray line end can be in them.
     @inline(__always)
-    package mutating func append(_ slice: ArraySlice<UInt8>) { octets.append(contentsOf: slice) }
+    package mutating func append(_ slice: ArraySlice<UInt8>) {
+        octets.append(addingCapacity: slice.count) { output in output.append(slice) }
+    }
 
     /// Appends octets as they are.
     @inline(__always)
-    package mutating func append(_ array: [UInt8]) { octets.append(contentsOf: array) }
+    package mutating func append(_ array: [UInt8]) { append(array[...]) }
 
     /// Appends text; line ends and NUL become blanks.
     package mutating func append(safe text: String) {
-        for octet in text.utf8 { octets.append(octet == Octet.cr || octet == Octet.lf || octet == 0 ? Octet.space : octet) }
+        let start = octets.count
+        octets.append(contentsOf: text.utf8)
+        for place in start..<octets.count where octets[place] <= Octet.cr {
+            if octets[place] == Octet.cr || octets[place] == Octet.lf || octets[place] == 0 { octets[place] = Octet.space }
+        }
     }
 
     /// Appends a decimal number, 0 or larger.
@@ -64,8 +70,7 @@ package struct MessageWriter: Sendable {
     /// Appends CRLF.
     @inline(__always)
     package mutating func endLine() {
-        octets.append(Octet.cr)
-        octets.append(Octet.lf)
+        append("\r\n")
     }
 
     /// Appends `name: value` of the program.
@@ -107,10 +112,12 @@ package struct MessageWriter: Sendable {
 
     /// Appends a header with a number.
     package mutating func header(_ name: StaticString, _ number: Int) {
-        append(name)
-        append(": ")
-        append(number)
-        endLine()
+        octets.append(addingCapacity: name.utf8CodeUnitCount + 24) { output in
+            output.append(name)
+            output.append(": ")
+            output.append(decimal: UInt(number))
+            output.append("\r\n")
+        }
     }
 
     /// Ends the message without a body.
@@ -127,10 +134,13 @@ package struct MessageWriter: Sendable {
 
     /// `SIP/2.0 200 OK`
     package mutating func statusLine(_ status: Int, reason: String? = nil) {
-        append("SIP/2.0 ")
-        append(status)
-        octets.append(Octet.space)
-        if let reason { append(safe: reason) } else { append(statusPhrase(status)) }
+        octets.append(addingCapacity: 64) { output in
+            output.append("SIP/2.0 ")
+            output.append(decimal: UInt(status))
+            output.append(Octet.space)
+            if reason == nil { output.append(statusPhrase(status)) }
+        }
+        if let reason { append(safe: reason) }
         endLine()
     }
 }

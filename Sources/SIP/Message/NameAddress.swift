@@ -24,9 +24,9 @@ struct NameAddressParts: Sendable {
             cursor.skipBlanks()
             guard cursor.current == Octet.less else { throw ParseError(.nameAddress, at: cursor.at) }
         } else {
-            while !cursor.isAtEnd, cursor.current != Octet.less, cursor.current != Octet.semicolon,
-                cursor.current != Octet.quote
-            { cursor.at += 1 }
+            let bracket = Octet.first(Octet.less, base, start, cursor.end)
+            let semicolon = Octet.first(Octet.semicolon, base, start, bracket)
+            cursor.at = Octet.first(Octet.quote, base, start, semicolon)
         }
         if cursor.current == Octet.less {
             if display.isEmpty { display = trimmed(base, start, cursor.at) }
@@ -63,8 +63,12 @@ struct NameAddressParts: Sendable {
     /// Without brackets there is no question mark. `sip: host` is sent by some; that blank is let through: the range keeps it and
     /// `NameAddress.uri()` drops it.
     private func checkBareURI(_ base: UnsafePointer<UInt8>) throws(ParseError) {
-        for place in uri.indices where base[place] == Octet.question { throw ParseError(.uri, at: place) }
-        guard let blank = uri.indices.first(where: { Octet.isBlank(base[$0]) }) else { return }
+        let end = Int(uri.end)
+        let question = Octet.first(Octet.question, base, Int(uri.start), end)
+        guard question == end else { throw ParseError(.uri, at: question) }
+        guard Octet.firstForeignToURI(base, Int(uri.start), end) < end,
+            let blank = uri.indices.first(where: { Octet.isBlank(base[$0]) })
+        else { return }
         guard blank > Int(uri.start), base[blank - 1] == Octet.colon else { throw ParseError(.uri, at: blank) }
     }
 }
@@ -103,14 +107,15 @@ package struct NameAddress: Sendable {
 
     /// The URI, decoded.
     package func uri() throws(ParseError) -> URI {
-        let slice = octets[uriRange.indices]
-        if let blank = slice.firstIndex(where: Octet.isBlank), octets[blank] == Octet.space,
-            slice.firstIndex(of: Octet.colon) == blank - 1
-        {
-            let mended = Array(slice[..<blank]) + slice[blank...].drop(while: Octet.isBlank)
+        do throws(ParseError) {
+            return try URI(octets, uriRange)
+        } catch {
+            let written = uriOctets
+            guard let colon = written.firstIndex(of: Octet.colon), colon + 1 < written.endIndex, octets[colon + 1] == Octet.space
+            else { throw error }
+            let mended = Array(written[...colon]) + written[(colon + 1)...].drop(while: Octet.isBlank)
             return try URI(mended, OctetRange(0, mended.count))
         }
-        return try URI(octets, uriRange)
     }
 
     /// The URI's octets as written.

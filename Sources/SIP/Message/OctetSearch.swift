@@ -21,22 +21,26 @@ extension Octet {
             if hits != 0 { return at + hits.trailingZeroBitCount >> 3 }
             at += 8
         }
+        if end - start >= 8 {
+            // The rest with octets before it that were looked at already and hold none.
+            let hits = zeros(word(base, end - 8) ^ pattern)
+            return hits == 0 ? end : end - 8 + hits.trailingZeroBitCount >> 3
+        }
         while at < end, base[at] != octet { at += 1 }
         return at
+    }
+
+    @inline(__always) private static func foreignToURI(_ word: UInt64) -> UInt64 {
+        // Below 33; quotes; < and >, which differ in one bit; DEL.
+        (word &- 33 &* ones) & ~word & highs | zeros(word ^ UInt64(quote) &* ones)
+            | zeros((word | 2 &* ones) ^ UInt64(greater) &* ones) | zeros(word ^ 127 &* ones)
     }
 
     /// The place of the first octet from `start` that may not stand in a URI (see `isURI`); `end` when all may.
     static func firstForeignToURI(_ base: UnsafePointer<UInt8>, _ start: Int, _ end: Int) -> Int {
         var at = start
-        while at + 8 <= end {
-            let word = word(base, at)
-            // Below 33; quotes; < and >, which differ in one bit; DEL.
-            let foreign =
-                (word &- 33 &* ones) & ~word & highs | zeros(word ^ UInt64(quote) &* ones)
-                | zeros((word | 2 &* ones) ^ UInt64(greater) &* ones) | zeros(word ^ 127 &* ones)
-            if foreign != 0 { break }
-            at += 8
-        }
+        while at + 8 <= end, foreignToURI(word(base, at)) == 0 { at += 8 }
+        if end - start >= 8, end - at < 8, foreignToURI(word(base, end - 8)) == 0 { return end }
         while at < end, isURI(base[at]) { at += 1 }
         return at
     }

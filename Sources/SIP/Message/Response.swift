@@ -70,7 +70,7 @@ extension MessageWriter {
 
     private func isSentBy(_ host: ArraySlice<UInt8>, _ ip: IPAddress) -> Bool {
         guard let first = host.first, Octet.isDigit(first) || first == Octet.openBracket else { return false }
-        return IPAddress(text(host)) == ip
+        return (host.withUnsafeBufferPointer { IPAddress(dotted: $0) } ?? IPAddress(text(host))) == ip
     }
 }
 

@@ -21,11 +21,11 @@ struct URIParts: Sendable {
         guard Octet.isLetter(cursor.current) else { throw ParseError(.uri, at: cursor.at) }
         let foreign = Octet.firstForeignToURI(base, cursor.at, cursor.end)
         guard foreign == cursor.end else { throw ParseError(.uri, at: foreign) }
-        while Octet.isScheme(cursor.current) {
-            cursor.at += 1
-        }
-        let name = OctetRange(Int(range.start), cursor.at)
-        guard cursor.take(Octet.colon), !cursor.isAtEnd else { throw ParseError(.uri, at: cursor.at) }
+        let colon = Octet.first(Octet.colon, base, cursor.at, cursor.end)
+        for place in cursor.at..<colon where !Octet.isScheme(base[place]) { throw ParseError(.uri, at: place) }
+        guard colon + 1 < cursor.end else { throw ParseError(.uri, at: colon) }
+        cursor.at = colon + 1
+        let name = OctetRange(Int(range.start), colon)
         if equalsIgnoringCase(base, name, "sip") {
             scheme = .sip
         } else if equalsIgnoringCase(base, name, "sips") {
