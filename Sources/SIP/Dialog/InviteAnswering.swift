@@ -13,10 +13,8 @@ extension InviteSession {
         let tag = tokens.token()
         let dialog = try Dialog(answering: invite, localTag: tag)
         self.init(
-            state: .early, isCaller: false, end: end, invite: invite, localTag: tag, timers: timers,
-            sessionTimer: sessionTimer, seed: seed &+ 1)
-        self.dialog = dialog
-        inviteTransaction = transaction
+            state: .early, isCaller: false, end: end, invite: invite, transaction: transaction, dialog: dialog, localTag: tag,
+            timers: timers, sessionTimer: sessionTimer, seed: seed &+ 1)
     }
 
     /// Mutating so that the session is not copied to be read.

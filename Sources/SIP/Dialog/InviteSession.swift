@@ -128,13 +128,15 @@ package struct InviteSession: Sendable {
     var openReinvite: (message: Message, transaction: TransactionID)?
 
     init(
-        state: State, isCaller: Bool, end: LocalEnd, invite: Message, localTag: [UInt8], timers: TransactionTimers,
-        sessionTimer: SessionTimer.Settings, seed: UInt64
+        state: State, isCaller: Bool, end: LocalEnd, invite: Message, transaction: TransactionID? = nil, dialog: Dialog? = nil,
+        localTag: [UInt8], timers: TransactionTimers, sessionTimer: SessionTimer.Settings, seed: UInt64
     ) {
         self.state = state
         self.isCaller = isCaller
         self.end = end
         self.invite = invite
+        inviteTransaction = transaction
+        self.dialog = dialog
         self.localTag = localTag
         self.timers = timers
         self.sessionTimer = SessionTimer(sessionTimer)

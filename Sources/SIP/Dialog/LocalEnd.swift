@@ -66,13 +66,12 @@ let branchCookie: StaticString = "z9hG4bK"
 
 /// 16 hexadecimal digits of a number, after `prefix`.
 func hexadecimal(_ value: UInt64, after prefix: StaticString = "") -> [UInt8] {
-    var octets: [UInt8] = []
-    octets.append(addingCapacity: prefix.utf8CodeUnitCount + 16) { output in
-        for index in 0..<prefix.utf8CodeUnitCount { output.append(prefix.utf8Start[index]) }
-        for shift in stride(from: UInt64(60), through: 0, by: -4) {
-            let digit = UInt8(truncatingIfNeeded: value >> shift) & 15
-            output.append(digit < 10 ? 48 + digit : 87 + digit)
-        }
+    let start = prefix.utf8CodeUnitCount
+    var octets = [UInt8](repeating: 0, count: start + 16)
+    for index in 0..<start { octets[index] = prefix.utf8Start[index] }
+    for index in 0..<16 {
+        let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - index * 4)) & 15
+        octets[start + index] = digit < 10 ? 48 + digit : 87 + digit
     }
     return octets
 }
