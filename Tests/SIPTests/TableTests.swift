@@ -8,7 +8,7 @@ import Testing
 struct TableTests {
     /// Keys come and go in every order; the table holds what a dictionary holds.
     @Test func keysComeAndGo() {
-        let layer = TransactionLayer(seed: 7)
+        var layer = TransactionLayer(seed: 7)
         let keys = (0..<600).map { layer.dialogKey(callID: Array("call \($0)".utf8)[...], tag: [116]) }
         var table = KeyTable()
         var model: [Int: UInt32] = [:]

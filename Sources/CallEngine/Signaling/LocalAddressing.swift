@@ -22,8 +22,8 @@ package struct LocalAddressing {
         stream = listeners.first { $0.transport == .tcp }?.address
     }
 
-    /// Which of the datagram sockets sends to this hop; nil when none can.
-    package func socket(for hop: Hop) -> Int? {
+    /// Which of the datagram sockets sends to this hop; nil when none can. Mutating so that a property that is asked is not copied.
+    package mutating func socket(for hop: Hop) -> Int? {
         if hop.connection > 0, Int(hop.connection) <= datagrams.count { return Int(hop.connection) - 1 }
         return datagrams.firstIndex { $0.ip.isV6 == hop.address.ip.isV6 } ?? datagrams.firstIndex { $0.ip == .any6 }
     }

@@ -105,8 +105,10 @@ package struct TransactionLayer: Sendable {
     /// A new random token of 16 hexadecimal digits: tags, Call-IDs.
     package mutating func newToken() -> [UInt8] { hexadecimal(random.next() ^ branchSalt) }
 
+    // What the user asks by is mutating, like what it tells: a property that is asked by a method would be copied for it.
+
     /// What a table of dialogs finds its entries by: the Call-ID and this end's tag, hashed as transactions are.
-    package func dialogKey(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> TransactionKey {
+    package mutating func dialogKey(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> TransactionKey {
         hasher.dialogKey(callID: callID, tag: tag)
     }
 
@@ -175,7 +177,7 @@ package struct TransactionLayer: Sendable {
     }
 
     /// True until `ended` was given out.
-    package func isLive(_ id: TransactionID) -> Bool {
+    package mutating func isLive(_ id: TransactionID) -> Bool {
         Int(id.slot) < slots.count && slots[Int(id.slot)].generation == id.generation
     }
 

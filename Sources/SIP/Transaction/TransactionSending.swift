@@ -54,7 +54,7 @@ extension TransactionLayer {
     }
 
     /// Where the responses of a server transaction go; nil when it is over.
-    package func responseHop(_ id: TransactionID) -> Hop? { isLive(id) ? slots[Int(id.slot)].hop : nil }
+    package mutating func responseHop(_ id: TransactionID) -> Hop? { isLive(id) ? slots[Int(id.slot)].hop : nil }
 
     /// Sends a CANCEL for an INVITE client transaction that has had a provisional response (section 9.1: not before). Nil when
     /// there is nothing to cancel any more. The INVITE is given up (`timedOut`) when no final response comes within 64*T1.
