@@ -3,6 +3,7 @@
 
 import Basics
 import Reactor
+import SIP
 
 extension Call {
     package func bridge(_ request: BridgeRequest) async throws(CancellationError) -> BridgeResult {
@@ -13,21 +14,24 @@ extension Call {
 }
 
 /// One bridge, from the first INVITE to the end of the leg that answered. Belongs to the caller's loop.
-private final class Bridge {
-    private enum Event {
+final class Bridge {
+    enum Event {
         case progressed(Call)
         case ended(Call, CallEnd)
+        case referred(Call, Referral)
     }
 
-    private let caller: Call
-    private let request: BridgeRequest
-    private let events: Mailbox<Event>
+    let caller: Call
+    let request: BridgeRequest
+    let events: Mailbox<Event>
     /// The legs that are not over, with their targets.
-    private var legs: [(call: Call, target: String)] = []
+    var legs: [(call: Call, target: String)] = []
     private var ringback: Playback?
     private var recording: Recording?
     /// The leg whose audio the caller hears.
-    private var heard: Call?
+    var heard: Call?
+    /// A transfer is under way (BridgeTransfer.swift).
+    var isTransferring = false
 
     init(caller: Call, request: BridgeRequest) {
         self.caller = caller
@@ -56,6 +60,7 @@ private final class Bridge {
         for leg in legs {
             leg.call.onStateChange = nil
             leg.call.onEnd = nil
+            leg.call.onReferral = nil
             leg.call.hangUp(HangUpReason(cause: leg.call.state == .answered ? .normal : .cancelled))
         }
         legs = []
@@ -91,6 +96,7 @@ private final class Bridge {
                     return try await connect(leg, target)
                 }
                 progress(leg)
+            case .referred: continue
             case .ended(let leg, let end):
                 guard let target = target(of: leg) else { continue }
                 legs.removeAll { $0.call === leg }
@@ -102,9 +108,9 @@ private final class Bridge {
     }
 
     /// Places a call to a target; what cannot even be placed is a result at once.
-    private func call(_ target: String) -> BridgeResult? {
+    func call(_ target: String, more: [CallHeader] = []) -> BridgeResult? {
         let info = caller.info
-        var outgoing = CallRequest(target: target, from: request.callerID ?? info.from.uri, headers: request.headers)
+        var outgoing = CallRequest(target: target, from: request.callerID ?? info.from.uri, headers: request.headers + more)
         if request.callerID == nil { outgoing.displayName = info.from.display }
         if target.hasPrefix("line:") {
             let parts = target.dropFirst(5).split(separator: "/", maxSplits: 1)
@@ -157,7 +163,7 @@ private final class Bridge {
         }
     }
 
-    private func startRingback() {
+    func startRingback() {
         guard ringback == nil, heard == nil, let media = caller.media, media.isReady, caller.isAnsweredOrEarly else { return }
         switch request.ringback {
         case .automatic:
@@ -168,7 +174,7 @@ private final class Bridge {
         }
     }
 
-    private func stopRingback() {
+    func stopRingback() {
         ringback?.stop()
         ringback = nil
     }
@@ -196,14 +202,22 @@ private final class Bridge {
         if heard !== leg, let mine = caller.media, let theirs = leg.media { mine.connect(to: theirs) }
         heard = leg
         recording = request.onConnected?()
-        while true {
-            guard case .ended(let ended, _)? = try await events.next(), ended === leg else { continue }
-            legs = []
-            caller.media?.disconnect()
-            recording?.stop()
-            return BridgeResult(
-                outcome: .answered, target: target, status: leg.finalStatus, connected: caller.loop.now - started)
+        var (leg, target) = (leg, target)
+        listenForReferral(of: leg)
+        while !leg.state.isEnded {
+            switch try await events.next() {
+            case .referred(let referrer, let referral)? where referrer === leg:
+                guard let next = try await transfer(from: leg, to: referral) else { continue }
+                (leg, target) = next
+                listenForReferral(of: leg)
+            default: continue
+            }
         }
+        legs = []
+        caller.media?.disconnect()
+        recording?.stop()
+        return BridgeResult(
+            outcome: .answered, target: target, status: leg.finalStatus, connected: caller.loop.now - started)
     }
 
     // MARK: Outcomes

@@ -4,7 +4,8 @@
 //   CallIncoming   ring, progress, answer, reject, redirect      CallOutgoing   placing, milestones, digest, redirection
 //   CallHold       hold and unhold by re-INVITE                   CallRequests   re-INVITE, INFO and others of the peer
 //   CallEnding     hanging up and every other end                 CallMedia      playing, recording, listening, keys
-//   CallRefresh    session timers                                 CallInfoMaking the facts for expressions and results
+//   CallRefresh    session timers                                 CallTransfer   REFER of either side
+//   CallInfoMaking the facts for expressions and results
 
 package import Basics
 package import Reactor
@@ -66,6 +67,14 @@ package final class Call {
     var renegotiation: Waiter<Int>?
     var isHeldByUs = false
     var holdMusic: Playback?
+    /// What the far side tells about our REFER; nil while there is none.
+    var transferEvents: Mailbox<TransferEvent>?
+    /// A REFER was sent: what is told about it is answered 200, also when nobody waits any more.
+    var hasReferred = false
+    /// Decides whether a REFER of the far side is done; nil: it is declined.
+    var onReferral: ((Referral) -> Bool)?
+    /// The far side wants no NOTIFY about the REFER that it sent.
+    var isReferralQuiet = false
     /// How long to wait before a re-INVITE that got 491 is tried again.
     var glareWait: Duration?
     /// The report of media, once it is closed.

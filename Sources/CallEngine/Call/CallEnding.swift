@@ -68,6 +68,7 @@ extension Call {
         let tell = onEnd
         onEnd = nil
         onStateChange = nil
+        onReferral = nil
         tell?(end)
     }
 }

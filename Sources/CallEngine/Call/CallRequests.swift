@@ -35,6 +35,8 @@ extension Call {
             switch request.method {
             case .info: status = receivedInfo(request)
             case .options: headers = shard.capabilityRows
+            case .notify: status = notified(request)
+            case .refer: (status, headers) = referred(request)
             case .update, .prack: (status, headers, body) = receivedDescription(request)
             default: (status, headers) = (405, shard.capabilityRows)
             }
@@ -73,7 +75,13 @@ extension Call {
 
     /// A final answer to a request of ours, BYE and INVITE's first answer aside.
     func responded(_ response: Message, method: Method, retryAfter: Duration?) {
-        if method == .invite { renegotiated(response, retryAfter: retryAfter) }
+        switch method {
+        case .invite: renegotiated(response, retryAfter: retryAfter)
+        case .refer:
+            let isQuiet = response.header("Refer-Sub")?.lowercased().hasPrefix("false") == true
+            transferEvents?.send(.answered(status: response.status, isQuiet: isQuiet))
+        default: break
+        }
     }
 
     func notAnswered(_ method: Method) {

@@ -27,6 +27,8 @@ package struct BridgeRequest {
     package var ringback: Ringback
     /// Whether the caller may hear the far side before it answers.
     package var earlyMedia: Bool
+    /// Whether the one who was called may transfer the caller to this URI (REFER); nobody may, where it is not said.
+    package var mayTransfer: (String) -> Bool = { _ in false }
     /// Called when the two are connected; the recording that it gives back ends with the bridge.
     package var onConnected: (() -> Recording?)?
 

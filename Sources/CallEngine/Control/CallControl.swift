@@ -39,6 +39,9 @@ package protocol CallControl: AnyObject {
     func hold(music: AudioSource?) async throws
     func unhold() async throws
 
+    /// Sends the far side away to another target by REFER, and returns when that is done or failed. After `transferred` hang up.
+    func transfer(_ request: TransferRequest) async throws -> TransferResult
+
     // MARK: Media
 
     /// Starts playing, after what plays now has been stopped. Never throws: what cannot be played ends with `.failed`.

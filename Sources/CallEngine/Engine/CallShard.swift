@@ -39,7 +39,7 @@ package final class CallShard {
     package var onIncoming: ((Call) -> Void)?
     package internal(set) var counters = CallCounters()
     let screening = RequestScreening(
-        methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update], extensions: ["100rel", "timer"])
+        methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify], extensions: ["100rel", "timer"])
     private let gate: AdmissionGate
     private let shardCount: Int
     private let resolver: HostResolver
@@ -95,6 +95,7 @@ package final class CallShard {
         switch request.method {
         case .invite: invited(request, id, hop)
         case .options: refuse(request, id, hop, 200, capabilityRows)
+        case .refer: refuse(request, id, hop, 603, [])
         default: refuse(request, id, hop, 481, [])
         }
     }

@@ -12,7 +12,7 @@ struct CaseExpectationReader {
     }
 
     private static let known = [
-        "played", "bridged", "recorded", "ended", "hung-up", "rejected", "redirected", "answered", "logged", "tag", "value",
+        "played", "bridged", "transferred", "recorded", "ended", "hung-up", "rejected", "redirected", "answered", "logged", "tag", "value",
         "collected", "sent", "requested", "section", "result", "held", "failed", "passed", "not"
     ]
 
@@ -42,6 +42,7 @@ struct CaseExpectationReader {
         switch key {
         case "played": return [.played(texts())]
         case "bridged": return bridged(node)
+        case "transferred": return transferred(node)
         case "recorded":
             if case .scalar(let scalar) = node.content, case .bool(let flag) = scalar.value {
                 return [flag ? .recorded(nil) : .not(.recorded(nil))]
@@ -100,6 +101,17 @@ struct CaseExpectationReader {
         }
         defer { map.finish() }
         return [.bridged(map.requiredString("to") ?? "", outcome: map.string("outcome"))]
+    }
+
+    private func transferred(_ node: YAMLNode) -> [CaseExpectation.Kind] {
+        guard case .mapping = node.content, let map = MappingReader(node, "`transferred`", sink) else {
+            return NodeRead.list(node).compactMap { NodeRead.string($0, "`transferred`", sink) }.map {
+                .transferred($0, outcome: TransferResult.Outcome.transferred.rawValue)
+            }
+        }
+        defer { map.finish() }
+        let outcome = map.string("outcome") ?? TransferResult.Outcome.transferred.rawValue
+        return [.transferred(map.requiredString("to") ?? "", outcome: outcome)]
     }
 
     private func ended(_ node: YAMLNode) -> [CaseExpectation.Kind] {

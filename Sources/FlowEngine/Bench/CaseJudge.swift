@@ -41,6 +41,14 @@ struct CaseJudge {
                 holds, "bridged \(target)\(outcome.map { " (\($0))" } ?? "")",
                 list(outcome == nil ? tried : bridges.map { "\($0.0) (\($0.1))" })
             )
+        case .transferred(let target, let outcome):
+            let transfers = run.events.compactMap { event in
+                if case .transferred(let to, let how, _) = event { (to, how) } else { nil }
+            }
+            return (
+                transfers.contains { FlowBenchPattern.matches(target, $0.0) && $0.1 == outcome },
+                "transfer to \(target) (\(outcome))", list(transfers.map { "\($0.0) (\($0.1))" })
+            )
         case .notBridged:
             let tried = run.events.flatMap { event in if case .bridging(let targets) = event { targets } else { [String]() } }
             return (tried.isEmpty, "no bridge", list(tried))

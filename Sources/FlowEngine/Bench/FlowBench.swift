@@ -158,6 +158,7 @@ final class CaseRun: FlowObserver {
         case .collected(let digits, let reason): note("collected \(digits.isEmpty ? "nothing" : digits) (\(reason))")
         case .digitsSent(let keys): note("sends \(keys)")
         case .bridged(let target, let outcome, _): note("bridge to \(target): \(outcome)")
+        case .transferred(let target, let outcome, _): note("transfer to \(target): \(outcome)")
         case .recordingBegan(let path): note("records \(path)")
         case .recorded(let path, let length, _): note("recorded \(path), \(FlowDuration.print(length))")
         case .requested(let method, let url, let status): note("\(method) \(url): \(status)")

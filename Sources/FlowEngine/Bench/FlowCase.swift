@@ -78,6 +78,7 @@ struct CaseExpectation: Sendable {
     indirect enum Kind: Sendable {
         case played([String])
         case bridged(String, outcome: String?)
+        case transferred(String, outcome: String)
         case notBridged
         case recorded(String?)
         case ended(cause: String?, by: String?)

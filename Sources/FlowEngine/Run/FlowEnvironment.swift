@@ -106,6 +106,7 @@ package enum FlowEvent: Equatable, Sendable {
     case digitsSent(String)
     case bridging([String])
     case bridged(target: String, outcome: String, status: Int)
+    case transferred(target: String, outcome: String, status: Int)
     case recordingBegan(path: String)
     case recorded(path: String, length: Duration, complete: Bool)
     case requested(method: String, url: String, status: Int)

@@ -84,6 +84,7 @@ package struct BridgeVerb: Verb {
         request.callerID = try callerID.map { try run.headerValue($0) }
         request.headers = try headers.map { CallHeader(name: $0.name, value: try run.headerValue($0.value)) }
         request.earlyMedia = earlyMedia
+        request.mayTransfer = { [environment = run.environment] in environment.refusesBridge($0) == nil }
         if silentRingback { request.ringback = .silence }
         if let ringback { request.ringback = .source(try run.source(ringback)) }
         if let record {

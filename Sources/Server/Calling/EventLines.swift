@@ -23,6 +23,7 @@ package final class EventLines: FlowObserver {
         case .digitsSent(let digits): "presses \(digits)"
         case .bridging(let targets): "calls \(targets.joined(separator: ", "))"
         case .bridged(let target, let outcome, _): "\(target): \(outcome)"
+        case .transferred(let target, let outcome, _): "transfer to \(target): \(outcome)"
         case .recordingBegan: "records"
         case .recorded(_, let length, let complete):
             "recorded \(FlowDuration.print(.milliseconds(length.components.seconds * 1000)))\(complete ? "" : ", not complete")"

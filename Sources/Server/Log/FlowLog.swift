@@ -30,6 +30,8 @@ package final class FlowLog: FlowObserver {
         case .bridging(let targets): add(.info, "calls \(targets.joined(separator: ", "))")
         case .bridged(let target, let outcome, let status):
             add(.info, "bridge ended", [("target", target), ("outcome", outcome), ("status", String(status))])
+        case .transferred(let target, let outcome, let status):
+            add(.info, "transfer ended", [("target", target), ("outcome", outcome), ("status", String(status))])
         case .recordingBegan(let path): add(.info, "records", [("file", path)])
         case .recorded(let path, let length, let complete):
             add(

@@ -1,0 +1,160 @@
+// Transfers (RFC 3515, RFC 5589) between four engines in virtual time: a caller, the IVR that bridges it to an agent, and the target.
+
+import Basics
+import CallEngine
+import Reactor
+import TestKit
+import Testing
+
+@Suite struct TransferTests {
+    /// What the four did.
+    private final class Scene {
+        let world = VirtualWorld(seed: 51)
+        var bridged: BridgeResult?
+        var result: TransferResult?
+        var failure: (any Error)?
+        var agent: Call?
+        var targets: [Call] = []
+        var caller: Call?
+
+        init(
+            mayTransfer: Bool = true, target: @escaping (Call) -> Void = { call in call.loop.spawn { try? await call.answer() } },
+            agent script: @escaping (Call, Scene) async throws -> Void
+        ) throws {
+            _ = try world.engine(at: "192.0.2.1") { [unowned self] call in
+                var request = BridgeRequest(targets: ["sip:agent@192.0.2.3"], timeout: .seconds(10))
+                request.mayTransfer = { _ in mayTransfer }
+                let task = call.loop.spawn { self.bridged = try? await call.bridge(request) }
+                call.onEnd = { _ in task.cancel() }
+            }
+            let callers = try world.engine(at: "192.0.2.2")
+            _ = try world.engine(at: "192.0.2.3") { [unowned self] call in
+                agent = call
+                call.loop.spawn {
+                    do {
+                        try await call.answer()
+                        try await call.loop.sleep(for: .seconds(2))
+                        try await script(call, self)
+                    } catch {
+                        self.failure = error
+                    }
+                }
+            }
+            _ = try world.engine(at: "192.0.2.4") { [unowned self] call in
+                targets.append(call)
+                target(call)
+            }
+            caller = try callers.shard(0).place(CallRequest(target: "sip:ivr@192.0.2.1"))
+        }
+
+        func transfer(_ call: Call, attended: Bool = false) async throws {
+            result = try await call.transfer(
+                TransferRequest(target: "sip:target@192.0.2.4", isAttended: attended, timeout: .seconds(10)))
+            if result?.outcome == .transferred { call.hangUp(.normal) }
+        }
+    }
+
+    @Test(arguments: [false, true]) func `the caller ends up with the target`(attended: Bool) throws {
+        let scene = try Scene { call, scene in try await scene.transfer(call, attended: attended) }
+        scene.world.loop.run(for: .seconds(12))
+        #expect(scene.result == TransferResult(outcome: .transferred, status: 200))
+        #expect(scene.failure == nil)
+        #expect(scene.agent?.state == .ended(CallEnd(by: .callee, cause: .normal)))
+        #expect(scene.caller?.state == .answered)
+        #expect(scene.targets.last?.state == .answered)
+        // The call that the agent made to the target is over, the one in its place goes on.
+        #expect(scene.targets.filter { !$0.state.isEnded }.count == 1)
+        let heard = scene.targets.last?.info.media.received ?? 0
+        scene.world.loop.run(for: .seconds(5))
+        #expect((scene.targets.last?.info.media.received ?? 0) > heard + 200, "the caller's audio reaches the target")
+        scene.caller?.hangUp(.normal)
+        scene.world.loop.run(for: .seconds(1))
+        #expect(scene.targets.allSatisfy { $0.state.isEnded })
+        #expect(scene.world.finish() == [])
+    }
+
+    @Test(arguments: [false, true]) func `a target that is busy leaves the two as they were`(attended: Bool) throws {
+        let scene = try Scene(target: { try? $0.reject(status: 486, reason: nil, headers: []) }) { call, scene in
+            try await scene.transfer(call, attended: attended)
+        }
+        scene.world.loop.run(for: .seconds(10))
+        #expect(scene.result == TransferResult(outcome: .busy, status: 486))
+        #expect(scene.agent?.state == .answered)
+        let heard = scene.agent?.info.media.received ?? 0
+        scene.world.loop.run(for: .seconds(5))
+        #expect((scene.agent?.info.media.received ?? 0) > heard + 200)
+        scene.agent?.hangUp(.normal)
+        scene.world.loop.run(for: .seconds(1))
+        #expect(scene.bridged?.outcome == .answered)
+        scene.caller?.hangUp(.normal)
+        #expect(scene.world.finish() == [])
+    }
+
+    @Test(arguments: [false, true]) func `a target that does not answer is given up`(attended: Bool) throws {
+        let scene = try Scene(target: { try? $0.ring() }) { call, scene in try await scene.transfer(call, attended: attended) }
+        scene.world.loop.run(for: .seconds(30))
+        #expect(scene.result?.outcome == .noAnswer)
+        #expect(scene.agent?.state == .answered)
+        #expect(scene.targets.allSatisfy { $0.state.isEnded })
+        scene.caller?.hangUp(.normal)
+        #expect(scene.world.finish() == [])
+    }
+
+    @Test func `a transfer to where the flow may not call is declined`() throws {
+        let scene = try Scene(mayTransfer: false) { call, scene in try await scene.transfer(call) }
+        scene.world.loop.run(for: .seconds(5))
+        #expect(scene.result == TransferResult(outcome: .refused, status: 603))
+        #expect(scene.targets.isEmpty)
+        scene.caller?.hangUp(.normal)
+        #expect(scene.world.finish() == [])
+    }
+
+    @Test func `an agent that leaves before the target answers leaves the caller ringing`() throws {
+        let scene = try Scene(
+            target: { call in
+                call.loop.spawn {
+                    try? call.ring()
+                    try? await call.loop.sleep(for: .seconds(4))
+                    try? await call.answer()
+                }
+            }
+        ) { call, _ in
+            call.loop.schedule(after: .seconds(1)) { call.hangUp(.normal) }
+            _ = try await call.transfer(TransferRequest(target: "sip:target@192.0.2.4"))
+        }
+        scene.world.loop.run(for: .seconds(12))
+        #expect(scene.agent?.state.isEnded == true)
+        #expect(scene.targets.last?.state == .answered)
+        #expect(scene.caller?.state == .answered)
+        scene.caller?.hangUp(.normal)
+        scene.world.loop.run(for: .seconds(1))
+        #expect(scene.targets.allSatisfy { $0.state.isEnded })
+        #expect(scene.world.finish() == [])
+    }
+
+    @Test func `the caller hangs up while the target rings: nobody is left ringing`() throws {
+        let scene = try Scene(target: { try? $0.ring() }) { call, scene in try await scene.transfer(call) }
+        scene.world.loop.run(for: .seconds(4))
+        #expect(scene.targets.count == 1)
+        scene.caller?.hangUp(.normal)
+        scene.world.loop.run(for: .seconds(2))
+        #expect(scene.targets.allSatisfy { $0.state.isEnded })
+        #expect(scene.agent?.state.isEnded == true)
+        #expect(scene.world.finish() == [])
+    }
+
+    @Test func `a transfer outside of an answered call is refused at once`() throws {
+        let world = VirtualWorld(seed: 52)
+        var why: (any Error)?
+        _ = try world.engine(at: "192.0.2.1") { call in
+            call.loop.spawn {
+                do { _ = try await call.transfer(TransferRequest(target: "sip:a@192.0.2.9")) } catch { why = error }
+                call.hangUp(.normal)
+            }
+        }
+        _ = try world.engine(at: "192.0.2.2").shard(0).place(CallRequest(target: "sip:ivr@192.0.2.1"))
+        world.loop.run(for: .seconds(2))
+        #expect(why as? CallControlError == .wrongState(operation: "transfer", why: "the call is not answered"))
+        #expect(world.finish() == [])
+    }
+}
