@@ -39,7 +39,8 @@ package final class CallShard {
     package var onIncoming: ((Call) -> Void)?
     package internal(set) var counters = CallCounters()
     let screening = RequestScreening(
-        methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify], extensions: ["100rel", "timer"])
+        methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify],
+        extensions: ["100rel", "timer"])
     private let gate: AdmissionGate
     private let shardCount: Int
     private let resolver: HostResolver

@@ -12,7 +12,8 @@ struct CaseExpectationReader {
     }
 
     private static let known = [
-        "played", "bridged", "transferred", "recorded", "ended", "hung-up", "rejected", "redirected", "answered", "logged", "tag", "value",
+        "played", "bridged", "transferred", "recorded", "ended", "hung-up", "rejected", "redirected", "answered", "logged", "tag",
+        "value",
         "collected", "sent", "requested", "section", "result", "held", "failed", "passed", "not"
     ]
 

@@ -121,7 +121,8 @@ package enum VerbRegistry {
     package static let all: [any Verb.Type] = [
         RingVerb.self, ProgressVerb.self, AnswerVerb.self, RejectVerb.self, RedirectVerb.self, PlayVerb.self, ToneVerb.self,
         RingbackVerb.self, CollectVerb.self, MenuVerb.self, RecordVerb.self, BridgeVerb.self, TransferVerb.self, HoldVerb.self,
-        UnholdVerb.self, RequestVerb.self, SendDigitsVerb.self, SetVerb.self, IfVerb.self, SwitchVerb.self, RepeatVerb.self, GotoVerb.self,
+        UnholdVerb.self, RequestVerb.self, SendDigitsVerb.self, SetVerb.self, IfVerb.self, SwitchVerb.self, RepeatVerb.self,
+        GotoVerb.self,
         RunVerb.self, WaitVerb.self, LogVerb.self, TagVerb.self, ExpectVerb.self, HangupVerb.self
     ]
 
