@@ -50,7 +50,7 @@ extension Call {
                 outcome: leg.finalStatus == 0 ? .unreachable : TransferResult.outcome(ofStatus: leg.finalStatus),
                 status: leg.finalStatus)
         }
-        guard let dialog = leg.session?.dialog else { return TransferResult(outcome: .unreachable, status: 0) }
+        guard let dialog = leg.session?.machine.dialog else { return TransferResult(outcome: .unreachable, status: 0) }
         let result = try await refer(to: Referral.value(replacing: dialog), timeout: request.timeout)
         if result.outcome != .transferred, !state.isEnded { try await unhold() }
         return result
@@ -63,7 +63,7 @@ extension Call {
         defer { transferEvents = nil }
         var rows = MessageWriter(capacity: 160)
         rows.header("Refer-To", octets: value[...])
-        if let local = session?.dialog?.local {
+        if let local = session?.machine.dialog?.local {
             // The address without its tag.
             let end = local.firstIndex(of: UInt8(ascii: ">")).map { $0 + 1 } ?? local.count
             rows.header("Referred-By", octets: local[..<end])
