@@ -50,8 +50,10 @@ extension Call {
                 outcome: leg.finalStatus == 0 ? .unreachable : TransferResult.outcome(ofStatus: leg.finalStatus),
                 status: leg.finalStatus)
         }
-        guard let dialog = leg.session?.machine.dialog else { return TransferResult(outcome: .unreachable, status: 0) }
-        let result = try await refer(to: Referral.value(replacing: dialog), timeout: request.timeout)
+        guard let machine = leg.session?.machine, let dialog = machine.dialog else {
+            return TransferResult(outcome: .unreachable, status: 0)
+        }
+        let result = try await refer(to: Referral.value(replacing: dialog, localTag: machine.localTag), timeout: request.timeout)
         if result.outcome != .transferred, !state.isEnded { try await unhold() }
         return result
     }
@@ -65,7 +67,7 @@ extension Call {
         rows.header("Refer-To", octets: value[...])
         if let local = session?.machine.dialog?.local {
             // The address without its tag.
-            let end = local.firstIndex(of: UInt8(ascii: ">")).map { $0 + 1 } ?? local.count
+            let end = local.firstIndex(of: UInt8(ascii: ">")).map { $0 + 1 } ?? local.endIndex
             rows.header("Referred-By", octets: local[..<end])
         }
         var isSent = false

@@ -29,7 +29,8 @@ package struct Referral: Equatable, Sendable {
     /// The value of Refer-To for an attended transfer: whoever calls `target` so takes the place of the dialog (RFC 3891 section 3).
     /// - Parameters:
     ///   - dialog: the dialog of this end with the target.
-    package static func value(replacing dialog: Dialog) -> [UInt8] {
+    ///   - localTag: this end's tag in it.
+    package static func value(replacing dialog: Dialog, localTag: [UInt8]) -> [UInt8] {
         var writer = MessageWriter(capacity: 160)
         writer.append("<")
         writer.append(dialog.remoteTarget)
@@ -38,7 +39,7 @@ package struct Referral: Equatable, Sendable {
         writer.append("%3Bto-tag%3D")
         writer.append(escaped(dialog.remoteTag))
         writer.append("%3Bfrom-tag%3D")
-        writer.append(escaped(dialog.localTag))
+        writer.append(escaped(localTag))
         writer.append(">")
         return writer.octets
     }
@@ -71,7 +72,7 @@ package struct Referral: Equatable, Sendable {
     }
 
     /// What is no unreserved octet of a header in a URI as %HH (RFC 3261 section 25.1).
-    private static func escaped(_ octets: [UInt8]) -> [UInt8] {
+    private static func escaped(_ octets: some Sequence<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         for octet in octets {
             let isPlain =
