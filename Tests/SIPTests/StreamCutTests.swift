@@ -28,4 +28,18 @@ import Testing
             #expect(result.found == [Vectors.invite, Vectors.invite] && !result.isBroken, "\(size) octets at a time")
         }
     }
+
+    /// A body that comes in small pieces costs its octets and not a parse of the head for each piece.
+    @Test func theHeadIsReadOnce() {
+        let body = String(repeating: "x", count: 20_000)
+        let message = Array("MESSAGE sip:a@b SIP/2.0\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)".utf8)
+        var framer = StreamFramer()
+        var found: [[UInt8]] = []
+        for octet in message + message {
+            framer.append(CollectionOfOne(octet))
+            while case .message(let octets)? = framer.next() { found.append(octets) }
+        }
+        #expect(found == [message, message])
+        #expect(framer.headsRead == 2)
+    }
 }

@@ -21,6 +21,10 @@ package struct StreamFramer: Sendable {
     private var start = 0
     /// How far the search for the end of the head has come.
     private var searched = 0
+    /// How long the message is whose head is there and whose body is not; 0: no head was read.
+    private var expected = 0
+    /// Heads that were parsed: one for each message, in however many pieces it came.
+    package private(set) var headsRead = 0
     private var isBroken = false
 
     package init(limits: MessageLimits = .standard) {
@@ -46,21 +50,25 @@ package struct StreamFramer: Sendable {
         guard !isBroken else { return nil }
         if let event = keepAlive() { return event }
         guard start < pending.count else { return nil }
-        guard let bodyStart = headEnd() else {
-            return pending.count - start > limits.headSize ? fail(.tooLarge, head: []) : nil
+        if expected == 0 {
+            guard let bodyStart = headEnd() else {
+                return pending.count - start > limits.headSize ? fail(.tooLarge, head: []) : nil
+            }
+            let head = Array(pending[start..<bodyStart])
+            guard head.count <= limits.headSize else { return fail(.tooLarge, head: head) }
+            headsRead += 1
+            switch StreamFramer.bodyLength(head) {
+            case .success(let length):
+                guard head.count + length <= limits.messageSize else { return fail(.tooLarge, head: head) }
+                expected = head.count + length
+            case .failure(let error): return fail(error.fault, head: head)
+            }
         }
-        let head = Array(pending[start..<bodyStart])
-        guard head.count <= limits.headSize else { return fail(.tooLarge, head: head) }
-        let length: Int
-        switch StreamFramer.bodyLength(head) {
-        case .success(let value): length = value
-        case .failure(let error): return fail(error.fault, head: head)
-        }
-        guard head.count + length <= limits.messageSize else { return fail(.tooLarge, head: head) }
-        guard pending.count - bodyStart >= length else { return nil }
-        let message = Array(pending[start..<bodyStart + length])
-        start = bodyStart + length
+        guard pending.count - start >= expected else { return nil }
+        let message = Array(pending[start..<start + expected])
+        start += expected
         searched = start
+        expected = 0
         return .message(message)
     }
 
