@@ -168,10 +168,10 @@ struct DescriptionWriter {
         }
     }
 
-    /// An m= line refused in place; the fmt list only has to be there (RFC 3264 section 6).
+    /// An m= line refused in place; the fmt list only has to be there (RFC 3264 section 6). The type is written as it is registered.
     mutating func refuse(_ medium: MediumField) {
         append("m=")
-        octets.append(contentsOf: medium.kind.slice)
+        for octet in medium.kind.slice { octets.append(lower(octet)) }
         append(" 0 ")
         octets.append(contentsOf: medium.transport.slice)
         let formats = medium.formats.tokens

@@ -96,6 +96,18 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
         #expect(side.agreement?.sendEvents == nil)
     }
 
+    /// Types of media are read in any case and written in lower case, whether the line is taken or refused.
+    @Test func typesAreWrittenInLowerCase() throws {
+        var side = side()
+        let answer = try read(
+            side.answer(to: theirs("m=audiO 4000 RTP/AVP 0", "m=VIDEO 5000 RTP/AVP 96", "m=Audio 4002 RTP/AVP 0")))
+        #expect(answer.media.map(\.kind) == ["audio", "video", "audio"])
+        #expect(answer.media.map(\.port) == [20000, 0, 0])
+        #expect(try read(side.makeOffer()).media.map(\.kind) == ["audio", "video", "audio"])
+        // Nor does it matter in an answer.
+        try side.receive(answer: theirs("m=AUDIO 4000 RTP/AVP 0", "m=video 0 RTP/AVP 0", "m=audio 0 RTP/AVP 0"))
+    }
+
     @Test func otherMediaAreRefusedInPlace() throws {
         var side = side()
         let offer = try theirs(
