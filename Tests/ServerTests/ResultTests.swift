@@ -137,8 +137,7 @@ import Testing
         var figures = ServerFigures(version: "1.0 \"x\"", startedAt: 1000.5)
         figures.callLimit = 5
         figures.ended = [.busy: 3]
-        figures.media = MediaReport()
-        figures.media?.sent = 50
+        figures.lostPackets = 50
         figures.loops = [.init(name: "loop-0", busy: 1.25, turns: 7, lateTimers: 0.001, tasks: 2)]
         let lines = figures.metrics.split(separator: "\n").map(String.init)
         #expect(lines.contains(#"ringwright_info{version="1.0 \"x\""} 1"#))
@@ -146,7 +145,10 @@ import Testing
         #expect(lines.contains(#"ringwright_calls_ended_total{cause="busy"} 3"#))
         #expect(lines.contains(#"ringwright_calls_ended_total{cause="normal"} 0"#))
         #expect(lines.contains(#"ringwright_loop_busy_seconds_total{loop="loop-0"} 1.25"#))
-        #expect(lines.contains(#"ringwright_rtp_packets_total{direction="sent"} 50"#))
+        #expect(lines.contains("ringwright_rtp_packets_lost_total 50"))
+        #expect(lines.contains(#"ringwright_rtp_packets_total{direction="sent"} 0"#))
+        #expect(lines.contains(#"ringwright_rtp_dropped_total{reason="malformed"} 0"#))
+        #expect(lines.contains(#"ringwright_calls_refused_total{limit="ports"} 0"#))
         #expect(lines.contains(#"ringwright_sip_problems_total{kind="malformed"} 0"#))
         // Each family is described once, before its samples, which stand together.
         var described: [Substring] = []

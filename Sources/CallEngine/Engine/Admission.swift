@@ -28,6 +28,8 @@ package struct Admission {
         case callsPerSecond = "calls-per-second"
         case perSource = "per-source"
         case draining
+        /// No RTP port or descriptor was left; `admit` does not say this, the media does.
+        case ports
     }
 
     package let limits: Limits

@@ -11,7 +11,7 @@ package struct CallCounters: Equatable, Sendable {
     package var answered: UInt64 = 0
     /// Ended calls by cause.
     package var ended: [CallEnd.Cause: UInt64] = [:]
-    /// Incoming calls refused by the limits.
+    /// Incoming calls refused by the limits, or for want of ports.
     package var refused: [Admission.Refusal: UInt64] = [:]
     /// Incoming calls refused because no media could be agreed on.
     package var unacceptable: UInt64 = 0
@@ -137,10 +137,14 @@ package final class CallShard {
         call.register(callID: invite.callID, tag: session.machine.localTag[...])
         endpoint.expectCancel(of: id, for: call)
         if let refusal = call.takeOffer(invite) {
-            counters.unacceptable += 1
             var headers = [CallHeader(name: "Warning", value: "304 \(local) \"\(refusal.warning)\"")]
-            // No ports: later there may be some.
-            if refusal.status == 503 { headers.append(CallHeader(name: "Retry-After", value: "5")) }
+            if refusal.status == 503 {
+                // No ports: later there may be some.
+                counters.refused[.ports, default: 0] += 1
+                headers.append(CallHeader(name: "Retry-After", value: "5"))
+            } else {
+                counters.unacceptable += 1
+            }
             return call.refuse(refusal.status, reason: nil, headers: headers)
         }
         guard let onIncoming else { return call.refuse(480, reason: nil, headers: []) }

@@ -24,7 +24,8 @@ package final class RunningServer: Sendable {
     private struct State {
         var rules: ServerRules
         var isDraining = false
-        var media = MediaReport()
+        /// Of the calls that are over.
+        var lostPackets: Int64 = 0
     }
 
     /// Opens the sockets and takes calls at once.
@@ -76,7 +77,8 @@ package final class RunningServer: Sendable {
                         ]))
                 call.loop.spawn {
                     let outcome = await run.run()
-                    state.withLock { $0.media.add(call.info.media) }
+                    let lost = call.info.media.lost
+                    state.withLock { $0.lostPackets += lost }
                     log.add(Self.endLine(call, outcome))
                     onCallEnd(call, outcome)
                 }
@@ -94,9 +96,9 @@ package final class RunningServer: Sendable {
         let engine = self.engine
         let loops = self.loops
         let listener = ControlRoutes.listener(at: address, on: control) {
-            let (isDraining, media) = state.withLock { ($0.isDraining, $0.media) }
+            let (isDraining, lost) = state.withLock { ($0.isDraining, $0.lostPackets) }
             return ServerFigures(
-                version: version, startedAt: started, engine: engine, loops: loops, isDraining: isDraining, media: media)
+                version: version, startedAt: started, engine: engine, loops: loops, isDraining: isDraining, lostPackets: lost)
         }
         do throws(WebStartError) {
             let web = try WebThread(listeners: [listener])
@@ -170,15 +172,5 @@ package final class RunningServer: Sendable {
         client.stopAndWait()
         workers.stop()
         nameWorkers.stop()
-    }
-}
-
-extension MediaReport {
-    /// Adds another call's counts.
-    mutating func add(_ other: MediaReport) {
-        sent += other.sent
-        received += other.received
-        lost += other.lost
-        late += other.late
     }
 }

@@ -6,7 +6,7 @@ package import Reactor
 extension ServerFigures {
     /// Asks every loop and waits. From a thread that is none of these loops, and on which none of them waits: the control loop is one.
     package init(
-        version: String, startedAt: Double, engine: Engine, loops: [EpollLoop], isDraining: Bool, media: MediaReport? = nil
+        version: String, startedAt: Double, engine: Engine, loops: [EpollLoop], isDraining: Bool, lostPackets: Int64? = nil
     ) {
         self.init(version: version, startedAt: startedAt)
         activeCalls = engine.gate.active
@@ -19,7 +19,8 @@ extension ServerFigures {
         refused = calls.refused
         unacceptable = calls.unacceptable
         signaling = engine.signalingCounters
-        self.media = media
+        media = engine.mediaCounters
+        self.lostPackets = lostPackets
         self.loops = loops.map { loop in
             let (metrics, tasks) = loop.runAndWait { (loop.metrics, loop.liveTasks) }
             return Loop(

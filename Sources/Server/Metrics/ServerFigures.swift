@@ -17,11 +17,13 @@ package struct ServerFigures: Sendable {
     /// Calls refused at the door, by reason.
     package var refused: [Admission.Refusal: UInt64] = [:]
     package var answered: UInt64 = 0
-    /// Incoming calls refused with 488: no codec in common.
+    /// Incoming calls refused with 488 or 400: no media could be agreed on.
     package var unacceptable: UInt64 = 0
     package var signaling = SignalingCounters()
-    /// The media of all calls that are over; nil: nobody counts it.
-    package var media: MediaReport?
+    /// The media of all loops, calls that run included.
+    package var media = MediaCounters()
+    /// Media packets of calls that are over which never arrived; nil: nobody counts them.
+    package var lostPackets: Int64?
     package var loops: [Loop] = []
 
     package struct Loop: Sendable {
@@ -61,11 +63,12 @@ package struct ServerFigures: Sendable {
             "ringwright_calls_ended_total", .counter, "Calls that are over, by cause.",
             CallEnd.Cause.allCases.map { ([("cause", $0.rawValue)], Double(ended[$0] ?? 0)) })
         text.add(
-            "ringwright_calls_refused_total", .counter, "Calls refused with 503, by the limit that was reached.",
+            "ringwright_calls_refused_total", .counter, "Calls refused with 503, by what was exhausted.",
             Admission.Refusal.allCases.map { ([("limit", $0.rawValue)], Double(refused[$0] ?? 0)) })
         text.add("ringwright_calls_answered_total", .counter, "Calls that were answered.", Double(answered))
         text.add(
-            "ringwright_calls_unacceptable_total", .counter, "Calls refused for want of a common codec.", Double(unacceptable))
+            "ringwright_calls_unacceptable_total", .counter, "Calls refused because no media could be agreed on.",
+            Double(unacceptable))
         text.add(
             "ringwright_sip_messages_total", .counter, "SIP messages.",
             [([("direction", "received")], Double(signaling.received)), ([("direction", "sent")], Double(signaling.sent))])
@@ -76,13 +79,11 @@ package struct ServerFigures: Sendable {
                 ([("kind", "send-failure")], Double(signaling.sendFailures)),
                 ([("kind", "stream-refused")], Double(signaling.streamsRefused))
             ])
-        if let media {
+        text.add(media)
+        if let lostPackets {
             text.add(
-                "ringwright_rtp_packets_total", .counter, "Media packets of calls that are over.",
-                [([("direction", "sent")], Double(media.sent)), ([("direction", "received")], Double(media.received))])
-            text.add(
-                "ringwright_rtp_packets_lost_total", .counter, "Media packets that never arrived, of calls that are over.",
-                Double(max(0, media.lost)))
+                "ringwright_rtp_packets_lost_total", .counter, "RTP packets that never arrived, of calls that are over.",
+                Double(max(0, lostPackets)))
         }
         text.add(
             "ringwright_loop_busy_seconds_total", .counter, "Time that a loop worked.",
