@@ -86,6 +86,8 @@ package final class Call {
     private var registration: TransactionKey?
     /// Client transactions whose responses come here.
     private var transactions: [TransactionID] = []
+    /// Our BYE.
+    private var bye: TransactionID?
 
     init(id: String, direction: CallInfo.Direction, shard: CallShard, hop: Hop) {
         self.id = id
@@ -144,12 +146,13 @@ package final class Call {
     /// A request in the dialog, with a transaction of its own.
     private func send(_ request: OutgoingRequest) {
         let method = request.method
-        transact(request.octets, method, request.branch, to: nextHop(request)) { [self] event in
+        let id = transact(request.octets, method, request.branch, to: nextHop(request)) { [self] event in
             switch event {
             case .response(let response, _): update { $0.received(response: response, at: self.loop.now, into: &$1) }
             case .timedOut, .transportFailed: update { $0.timedOut(method, into: &$1) }
             }
         }
+        if method == .bye { bye = id }
     }
 
     /// Sends a request; `handler` holds the call until the transaction is over or the call leaves.
@@ -195,10 +198,10 @@ package final class Call {
 
     /// The session is over: nothing comes here any more.
     func leave() {
-        if let registration { shard.endpoint.removeDialog(registration) }
-        registration = nil
         for transaction in transactions { shard.endpoint.release(transaction) }
         transactions = []
+        if let registration { shard.endpoint.removeDialog(registration, after: bye) }
+        registration = nil
         shard.forget(self)
     }
 

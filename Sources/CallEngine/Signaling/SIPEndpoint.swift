@@ -44,11 +44,13 @@ package final class SIPEndpoint {
     /// What the layer asked for and is not done yet.
     @exclusivity(unchecked) private var actions: [TransactionAction] = []
     @exclusivity(unchecked) private var isPerforming = false
+    @exclusivity(unchecked) private var isStopped = false
     @exclusivity(unchecked) private var timer: LoopTimer?
     /// The deadline of the layer that `timer` was set for.
     @exclusivity(unchecked) private var wakeAt = Instant.never
     @exclusivity(unchecked) private var users = TransactionUsers()
     @exclusivity(unchecked) private var dialogs = DialogUsers()
+    private lazy var leftDialog = LeftDialog(endpoint: self)
     /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
     package var onRequest: ((Message, TransactionID, Hop) -> Void)?
 
@@ -82,12 +84,15 @@ package final class SIPEndpoint {
     // MARK: In
 
     package func receive(_ message: Message, from hop: Hop) {
+        // The sockets close after the loops' endpoints: what still comes in finds nobody, and sets no timer.
+        guard !isStopped else { return }
         layer.receive(message, from: hop, at: loop.now, into: &actions)
         perform()
     }
 
     /// The peer of this hop cannot be reached: its client transactions fail now instead of by their timers.
     package func hopFailed(_ hop: Hop) {
+        guard !isStopped else { return }
         layer.hopFailed(hop, at: loop.now, into: &actions)
         perform()
     }
@@ -137,7 +142,15 @@ package final class SIPEndpoint {
         return key
     }
 
-    package func removeDialog(_ key: TransactionKey) { dialogs.remove(key) }
+    /// The dialog is over. While the transaction `bye` of this end lives, a BYE that crosses it is answered with 200. After `release`.
+    package func removeDialog(_ key: TransactionKey, after bye: TransactionID? = nil) {
+        if let bye, layer.isLive(bye) {
+            dialogs.set(leftDialog, of: key)
+            users.set(.left(key), of: bye)
+        } else {
+            dialogs.remove(key)
+        }
+    }
 
     /// A CANCEL for this INVITE goes to `user`, until it is answered or over.
     package func expectCancel(of invite: TransactionID, for user: any DialogUser) {
@@ -180,7 +193,7 @@ package final class SIPEndpoint {
             if let tag = (try? message.from())?.tag { user(callID: message.callID, tag: tag)?.receivedStray(message, from: hop) }
         case .timedOut(let id): tell(id, .timedOut)
         case .transportFailed(let id): tell(id, .transportFailed)
-        case .ended(let id): users.remove(id)
+        case .ended(let id): if case .left(let key) = users.remove(id) { dialogs.remove(key) }
         }
     }
 
@@ -215,13 +228,37 @@ package final class SIPEndpoint {
         }
     }
 
-    /// Ends the timers; transactions are dropped. What was said goes out.
+    /// Ends the timers; transactions are dropped, and nothing is received any more. What was said goes out.
     package func stop() {
+        isStopped = true
         sender.flush()
         timer?.cancel()
         timer = nil
         users.removeAll()
         dialogs.removeAll()
         onRequest = nil
+    }
+}
+
+/// A dialog that this end has left by BYE, until that transaction is over (RFC 5407 section 3.2): the other end may have sent its BYE
+/// before ours came. One object stands for all of them.
+private final class LeftDialog: DialogUser {
+    private unowned let endpoint: SIPEndpoint
+
+    init(endpoint: SIPEndpoint) {
+        self.endpoint = endpoint
+    }
+
+    /// 200 to BYE (RFC 3261 section 15.1.2), 481 to everything else.
+    func received(_ request: Message, _ transaction: TransactionID, from hop: Hop) {
+        let status = request.method == .bye ? 200 : 481
+        endpoint.respond(transaction, status: status, request.response(status, source: hop.address))
+    }
+
+    func acknowledged(_ ack: Message) {}
+    func receivedStray(_ response: Message, from hop: Hop) {}
+
+    func cancelled(_ cancel: Message, _ transaction: TransactionID, from hop: Hop) {
+        preconditionFailure("the INVITE was answered long ago")
     }
 }

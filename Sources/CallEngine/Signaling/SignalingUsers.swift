@@ -11,6 +11,8 @@ struct TransactionUsers {
         case client((ClientTransactionEvent) -> Void)
         /// Gets the CANCEL for a server transaction.
         case server(any DialogUser)
+        /// The BYE by which this end left the dialog with this key.
+        case left(TransactionKey)
     }
 
     private var entries: ContiguousArray<(id: TransactionID?, user: User)> = []
