@@ -27,7 +27,9 @@ import Testing
               listen: [ "udp:127.0.0.1:5070", "tcp:[::1]:5070" ]
               external: 203.0.113.10
               session-timer: 30m
-            rtp: { ports: 21000-21999, srtp: off }
+              connections: 100
+              idle: 2m
+            rtp: { ports: 21000-21999, srtp: off, timeout: 1m30s }
             limits: { calls: 400, calls-per-second: 50, per-source: 30/m }
             lines:
               carrier:
@@ -53,7 +55,9 @@ import Testing
         #expect(configuration.sip.listen.map(\.address) == [SocketAddress("127.0.0.1:5070"), SocketAddress("[::1]:5070")])
         #expect(configuration.sip.external == IPAddress("203.0.113.10"))
         #expect(configuration.sip.sessionTimer.interval == 1800)
+        #expect(configuration.engineSettings.streams == EngineSettings.Streams(limit: 100, idle: .seconds(120)))
         #expect(configuration.rtp.ports == 21000...21999)
+        #expect(configuration.engineSettings.rtpTimeout == .seconds(90))
         #expect(configuration.limits == Admission.Limits(calls: 400, callsPerSecond: 50, perSource: 0.5))
 
         let carrier = try #require(configuration.line(named: "carrier"))
@@ -94,6 +98,9 @@ import Testing
         #expect(configuration.sip.listen.map { "\($0.transport):\($0.address)" } == ["udp:0.0.0.0:5060", "tcp:0.0.0.0:5060"])
         #expect(configuration.control.listen == SocketAddress("127.0.0.1:8080"))
         #expect(configuration.rtp.ports == 20000...29999)
+        #expect(configuration.engineSettings.rtpTimeout == .seconds(60))
+        #expect(configuration.engineSettings.streams == EngineSettings.Streams(limit: 4096, idle: .seconds(600)))
+        #expect(read("rtp: { timeout: off }").configuration.engineSettings.rtpTimeout == .zero)
         #expect(configuration.limits == Admission.Limits(calls: 5000, callsPerSecond: 200, perSource: nil))
         #expect(configuration.routes.isEmpty && configuration.lines.isEmpty)
         #expect(!configuration.allow.permitsBridge(to: "sip:1@example.com"))
@@ -126,6 +133,10 @@ import Testing
         ("rtp: { ports: 300-400 }", "1:15: error: `rtp.ports` is a range"),
         ("rtp: { srtp: accepted }", "1:14: error: `rtp.srtp: accepted` (encrypted media) is not built yet"),
         ("rtp: { srtp: acepted }", "1:14: error: `rtp.srtp` is not `acepted`; did you mean `accepted`?"),
+        ("rtp: { timeout: 0s }", "1:17: error: `rtp.timeout` is a length of time from 1s to 24h, or off, not `0s`"),
+        ("rtp: { timeout: 30 }", "1:17: error: `rtp.timeout` is a length of time"),
+        ("sip: { connections: 0 }", "1:21: error: `sip.connections` is a whole number from 1"),
+        ("sip: { idle: never }", "1:14: error: `sip.idle` is a length of time from 1s to 24h, not `never`"),
         ("rtp: { ports: 20000-20009 }", "1:6: warning: `rtp.ports` has room for 5 calls"),
         ("limits: { calls: 0 }", "1:18: error: `limits.calls` is a whole number from 1"),
         ("limits: { per-source: 20/h }", "1:23: error: `limits.per-source` is a number of calls in a time"),

@@ -29,7 +29,8 @@ package final class Engine: Sendable {
         self.gate = gate
         let first = loops[0]
         let front = try first.runAndWait { () throws(SystemError) -> LoopBound<SignalingFront> in
-            let front = SignalingFront(loop: first, listeners: settings.listeners, external: settings.external)
+            let front = SignalingFront(
+                loop: first, listeners: settings.listeners, streams: settings.streams, external: settings.external)
             front.trace = trace
             try front.start()
             return LoopBound(front, on: first)

@@ -20,7 +20,21 @@ package struct EngineSettings: Sendable {
         }
     }
 
+    /// How many streams SIP may hold, and how long.
+    package struct Streams: Equatable, Sendable {
+        /// At a time, accepted and opened ones; so a flood of connections leaves descriptors for media.
+        package var limit: Int
+        /// One on which nothing passed for so long is closed.
+        package var idle: Duration
+
+        package init(limit: Int = 4096, idle: Duration = .seconds(600)) {
+            self.limit = limit
+            self.idle = idle
+        }
+    }
+
     package var listeners: [Listener]
+    package var streams: Streams
     /// The address in SDP, Via and Contact; nil: the local one on which the peer is reached.
     package var external: IPAddress?
     /// RTP takes the even ports, RTCP the odd ones above.
@@ -29,6 +43,7 @@ package struct EngineSettings: Sendable {
     package var lines: [LineSettings]
     /// Codecs offered and accepted where a line does not say otherwise, best first, as `pcmu` or `pcma`.
     package var codecs: [String]
+    /// An answered call on which nothing was heard for so long is ended; zero: never.
     package var rtpTimeout: Duration
     /// Whose tones callers hear where a flow does not say: an ISO 3166 code, `xx` for the international plan.
     package var country: String
@@ -40,12 +55,14 @@ package struct EngineSettings: Sendable {
     package var timers: SIPTimers
 
     package init(
-        listeners: [Listener], external: IPAddress? = nil, rtpPorts: ClosedRange<UInt16> = 20000...29999,
+        listeners: [Listener], streams: Streams = Streams(), external: IPAddress? = nil,
+        rtpPorts: ClosedRange<UInt16> = 20000...29999,
         limits: Admission.Limits = Admission.Limits(), lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
         rtpTimeout: Duration = .seconds(60), country: String = "us", product: String = "Ringwright",
         sessionTimer: SessionTimer.Settings = SessionTimer.Settings(), timers: SIPTimers = SIPTimers()
     ) {
         self.listeners = listeners
+        self.streams = streams
         self.external = external
         self.rtpPorts = rtpPorts
         self.limits = limits

@@ -27,10 +27,7 @@ final class SIPStreams {
     private var byPeer: [SocketAddress: UInt32] = [:]
     private var made: UInt32 = 0
     private var sweeping: LoopTimer?
-    /// Streams at a time, so that a flood of connections leaves descriptors for media.
-    static let capacity = 4096
-    /// Streams on which nothing passed for this long are closed.
-    static let idleLimit = Duration.seconds(600)
+    private let limits: EngineSettings.Streams
 
     var counters = SignalingCounters()
     var onMessage: (([UInt8], Hop, SocketAddress) -> Void)?
@@ -39,14 +36,15 @@ final class SIPStreams {
     /// A stream ended that had not been asked to: whoever waits for an answer on it learns it.
     var onEnd: ((Hop, StreamEnd) -> Void)?
 
-    init(loop: EventLoop) {
+    init(loop: EventLoop, limits: EngineSettings.Streams) {
         self.loop = loop
+        self.limits = limits
     }
 
     var count: Int { entries.count }
 
     func accept(_ stream: StreamConnection) {
-        guard entries.count < Self.capacity else {
+        guard entries.count < limits.limit else {
             counters.streamsRefused += 1
             return stream.abort()
         }
@@ -77,7 +75,7 @@ final class SIPStreams {
     }
 
     private func open(_ peer: SocketAddress) -> Entry? {
-        guard entries.count < Self.capacity else {
+        guard entries.count < limits.limit else {
             counters.streamsRefused += 1
             return nil
         }
@@ -134,15 +132,15 @@ final class SIPStreams {
         onEnd?(hop(of: entry), end)
     }
 
-    /// Closes idle streams, once a minute while there are any.
+    /// Closes idle streams. The next look is when the one that rests longest may be due, and not sooner than in a second.
     private func sweep() {
-        guard sweeping == nil else { return }
-        sweeping = loop.schedule(after: .seconds(60)) { [weak self] in
+        guard sweeping == nil, let oldest = entries.values.map(\.lastUse).min() else { return }
+        sweeping = loop.schedule(at: max(oldest + limits.idle, loop.now + .seconds(1))) { [weak self] in
             guard let self else { return }
             sweeping = nil
-            let limit = loop.now - Self.idleLimit
-            for entry in entries.values where entry.lastUse < limit { entry.stream.close() }
-            if !entries.isEmpty { sweep() }
+            let limit = loop.now - limits.idle
+            for entry in entries.values where entry.lastUse <= limit { entry.stream.close() }
+            sweep()
         }
     }
 }

@@ -24,11 +24,13 @@ package final class SignalingFront {
     /// Where this end is reached; complete once `start` was called.
     @exclusivity(unchecked) package private(set) var addressing: LocalAddressing
 
-    package init(loop: EventLoop, listeners: [EngineSettings.Listener], external: IPAddress?) {
+    package init(
+        loop: EventLoop, listeners: [EngineSettings.Listener], streams limits: EngineSettings.Streams, external: IPAddress?
+    ) {
         self.loop = loop
         self.listeners = listeners
         self.external = external
-        streams = SIPStreams(loop: loop)
+        streams = SIPStreams(loop: loop, limits: limits)
         addressing = LocalAddressing(listeners: [], external: external)
     }
 

@@ -34,10 +34,13 @@ package struct Configuration: Sendable {
         package var external: IPAddress?
         /// The session timer that calls of this end ask for (RFC 4028).
         package var sessionTimer = SessionTimer.Settings()
+        package var streams = EngineSettings.Streams()
     }
 
     package struct RTP: Sendable {
         package var ports: ClosedRange<UInt16> = 20000...29999
+        /// Zero: off.
+        package var timeout = Duration.seconds(60)
     }
 
     /// Health and metrics over HTTP.
@@ -77,7 +80,7 @@ package struct Configuration: Sendable {
     /// What the engine needs to know of it.
     package var engineSettings: EngineSettings {
         EngineSettings(
-            listeners: sip.listen, external: sip.external, rtpPorts: rtp.ports, limits: limits, lines: lines,
-            sessionTimer: sip.sessionTimer)
+            listeners: sip.listen, streams: sip.streams, external: sip.external, rtpPorts: rtp.ports, limits: limits, lines: lines,
+            rtpTimeout: rtp.timeout, sessionTimer: sip.sessionTimer)
     }
 }

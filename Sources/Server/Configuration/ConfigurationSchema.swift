@@ -49,7 +49,8 @@ struct ConfigurationSchema {
     private func readSIP(_ top: FieldReader, into sip: inout Configuration.SIP) {
         guard
             let fields = top.section(
-                "sip", known: ["listen", "external", "session-timer"], later: ["tls": "certificates for TLS"])
+                "sip", known: ["listen", "external", "session-timer", "connections", "idle"],
+                later: ["tls": "certificates for TLS"])
         else { return }
         if let listeners = fields.texts("listen") {
             sip.listen = listeners.compactMap { listener($0, fields) }
@@ -60,6 +61,7 @@ struct ConfigurationSchema {
             }
         }
         readSessionTimer(fields, into: &sip)
+        readStreams(fields, into: &sip.streams)
         if let external = fields.text("external") {
             sip.external = IPAddress(external.text)
             if sip.external == nil {
@@ -81,6 +83,11 @@ struct ConfigurationSchema {
                 mend: "30m is usual (RFC 4028)")
         }
         sip.sessionTimer = SessionTimer.Settings(interval: Int(seconds))
+    }
+
+    private func readStreams(_ fields: FieldReader, into streams: inout EngineSettings.Streams) {
+        if let limit = fields.integer("connections", in: 1...1_000_000) { streams.limit = limit }
+        if let idle = fields.duration("idle", in: .seconds(1) ... .seconds(86_400)) { streams.idle = idle }
     }
 
     private func listener(_ value: LocatedText, _ fields: FieldReader) -> EngineSettings.Listener? {
@@ -110,7 +117,7 @@ struct ConfigurationSchema {
     }
 
     private func readRTP(_ top: FieldReader, into rtp: inout Configuration.RTP) {
-        guard let fields = top.section("rtp", known: ["ports", "srtp"]) else { return }
+        guard let fields = top.section("rtp", known: ["ports", "srtp", "timeout"]) else { return }
         if let ports = fields.text("ports") {
             if let range = Self.portRange(ports.text) {
                 rtp.ports = range
@@ -119,6 +126,11 @@ struct ConfigurationSchema {
                     at: ports.place,
                     "`rtp.ports` is a range such as 20000-29999 (from 1024 on, two ports or more), not \(ports.shown)")
             }
+        }
+        if fields.text("timeout")?.text == "off" {
+            rtp.timeout = .zero
+        } else if let timeout = fields.duration("timeout", in: .seconds(1) ... .seconds(86_400), or: "off") {
+            rtp.timeout = timeout
         }
         if let srtp = fields.text("srtp"), srtp.text != "off" {
             fields.report(

@@ -99,6 +99,17 @@ struct FieldReader {
         return number
     }
 
+    /// A length of time such as `30s`; `word` is what may stand there besides.
+    func duration(_ key: String, in range: ClosedRange<Duration>, or word: String? = nil) -> Duration? {
+        guard let value = text(key) else { return nil }
+        if let duration = try? FlowDuration.parse(value.text), range.contains(duration) { return duration }
+        let bounds = "\(FlowDuration.print(range.lowerBound)) to \(FlowDuration.print(range.upperBound))"
+        sink.error(
+            at: value.place,
+            "`\(full(key))` is a length of time from \(bounds)\(word.map { ", or \($0)" } ?? ""), not \(value.shown)")
+        return nil
+    }
+
     /// One of a few words; `later` names those that this version does not have.
     func word<Choice: RawRepresentable & CaseIterable>(
         _ key: String, _: Choice.Type, later: [String: String] = [:]
