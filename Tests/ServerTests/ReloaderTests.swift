@@ -31,10 +31,13 @@ import Testing
             let options = try ServeOptions(arguments)
             let rules = try options.loadRules().rules
             let lines = self.lines
-            let log = Log(Configuration().log, on: loop) { line in lines.withLock { $0.append(line) } }
+            let log = Log(rules.configuration.log, on: loop) { line in lines.withLock { $0.append(line) } }
             let reloader = Reloader(
                 options, rules: rules, loop: loop, workers: .inline(name: "files"), log: log, interval: .seconds(1)
-            ) { [unowned self] in applied.append($0) }
+            ) { [unowned self] in
+                applied.append($0)
+                log.change(to: $0.configuration.log)
+            }
             self.reloader = reloader
             reloader.start()
         }
@@ -146,6 +149,20 @@ import Testing
         #expect(!lines.contains { $0.contains("sesame") })
     }
 
+    /// A level that hides the line about itself, or hid it until now.
+    @Test(arguments: [("info", "error"), ("error", "info")]) func aChangeOfTheLevelIsSaid(old: String, new: String) throws {
+        let bench = try Bench(configuration: "log: { level: \(old) }\n", flow: Self.flow("one"))
+        defer { bench.end() }
+        try bench.write("log: { level: \(new) }\nsip: { listen: \"udp:127.0.0.1:5099\" }\n", "ringwright.yaml")
+        bench.reloader?.reloadConfiguration()
+        bench.looks(1)
+        #expect(
+            bench.logged() == [
+                "info    configuration reloaded changed=log",
+                "warning changes that need a restart are not applied changed=sip.listen"
+            ])
+    }
+
     @Test func aBrokenConfigurationIsRefused() throws {
         let bench = try Bench(configuration: "limits: { calls: 5 }\n", flow: Self.flow("one"))
         defer { bench.end() }
@@ -180,6 +197,8 @@ import Testing
             ("routes: [ { to: \"100\", flow: a.yaml }, { to: \"/^2/\", flow: b.yaml, vars: { x: 2 } } ]", ["routes"], []),
             ("env: [ A ]", ["routes", "env"], []), ("recordings: /elsewhere", ["routes", "recordings"], []),
             ("rtp: { ports: 30000-30099 }", ["routes"], ["rtp.ports"]),
+            ("rtp: { timeout: 5s }", ["routes"], ["rtp.timeout"]),
+            ("sip: { connections: 5, idle: 5s }", ["routes"], ["sip.connections", "sip.idle"]),
             ("control: { listen: off }", ["routes"], ["control.listen"])
         ]
         for (text, applied, restart) in cases {

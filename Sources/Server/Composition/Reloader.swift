@@ -130,24 +130,32 @@ package final class Reloader {
             refused = nil
             changing = nil
             let change = ConfigurationChange(from: rules.configuration, to: new.configuration)
-            var words = change.applied
             let files = changedFiles(to: new.flows)
-            if !files.isEmpty { words.append("flows (\(files.joined(separator: ", ")))") }
             new.configuration = new.configuration.keepingWhatNeedsARestart(of: rules.configuration)
+            let lines = Self.lines(of: change, and: files)
+            // Said while the level that shows more applies: a new one may hide it.
+            let isQuieter = new.configuration.log.level > rules.configuration.log.level
+            if isQuieter { lines.forEach { log.add($0) } }
             use(new, warnings: warnings)
-            log.add(
-                LogLine(
-                    .info, "configuration reloaded",
-                    fields: [("changed", words.isEmpty ? "nothing" : words.joined(separator: ", "))]))
-            if !change.atRestart.isEmpty {
-                log.add(
-                    LogLine(
-                        .warning, "changes that need a restart are not applied",
-                        fields: [("changed", change.atRestart.joined(separator: ", "))]))
-            }
+            if !isQuieter { lines.forEach { log.add($0) } }
         case .failure(let failure):
             complain("the new configuration is refused, the old one stays", failure)
         }
+    }
+
+    /// What a reload that was taken says.
+    private static func lines(of change: ConfigurationChange, and files: [String]) -> [LogLine] {
+        var words = change.applied
+        if !files.isEmpty { words.append("flows (\(files.joined(separator: ", ")))") }
+        let changed = words.isEmpty ? "nothing" : words.joined(separator: ", ")
+        var lines = [LogLine(.info, "configuration reloaded", fields: [("changed", changed)])]
+        if !change.atRestart.isEmpty {
+            lines.append(
+                LogLine(
+                    .warning, "changes that need a restart are not applied",
+                    fields: [("changed", change.atRestart.joined(separator: ", "))]))
+        }
+        return lines
     }
 
     private func use(_ new: ServerRules, warnings: [Diagnostic]) {
