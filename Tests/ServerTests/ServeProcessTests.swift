@@ -102,4 +102,21 @@ import Web
         first.signal(SIGTERM)
         #expect(first.status() == 0)
     }
+
+    /// What cannot be written says so in the log. /dev/full takes nothing, as a full disk does.
+    @Test func aRecordingOnAFullDiskTellsItsReason() async throws {
+        let flow = "flow: records\nsections:\n  start:\n    - answer\n    - record: { to: full, max: 1s }\n    - hangup\n"
+        let server = try ServeProcess(flow: flow, configuration: "recordings: /dev\n")
+        let address = try #require(server.address, "\(server.stderr)")
+        let party = try party()
+        defer { party.close() }
+        let order = CallingParty.Order(
+            request: CallRequest(target: "sip:1@\(address)", from: "anna"), flow: try Self.caller("30s"))
+        let report = try await party.place(order)
+        #expect(report.result.end.by == .callee)
+        let line = try #require(server.line(after: "recorded, not complete"))
+        #expect(line.contains("file=full") && line.contains("No space left on device"), "\(line)")
+        server.signal(SIGTERM)
+        #expect(server.status() == 0)
+    }
 }

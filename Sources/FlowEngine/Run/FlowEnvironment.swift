@@ -108,7 +108,8 @@ package enum FlowEvent: Equatable, Sendable {
     case bridged(target: String, outcome: String, status: Int)
     case transferred(target: String, outcome: String, status: Int)
     case recordingBegan(path: String)
-    case recorded(path: String, length: Duration, complete: Bool)
+    /// The problem: why the recording is not complete; nil when it is.
+    case recorded(path: String, length: Duration, problem: String?)
     case requested(method: String, url: String, status: Int)
     case log(String)
     case warning(String, at: SourcePlace?)

@@ -93,9 +93,6 @@ package struct RecordVerb: Verb {
         var map = run.recording.asMap ?? ValueMap()
         map["reason"] = .string(reason)
         run.recording = .map(map)
-        if recording.result?.complete == false {
-            run.emit(.warning("record: the recording is not complete: \(recording.result?.detail ?? "")", at: run.currentPlace))
-        }
         return StepResult(value: .map(map), outcome: reason)
     }
 
@@ -156,7 +153,7 @@ extension FlowRun {
             "bytes": .int(Int64(result.bytes)), "checksum": .string(result.checksum), "complete": .bool(result.complete),
             "detail": .string(result.detail)
         ])
-        emit(.recorded(path: shown, length: result.length, complete: result.complete))
+        emit(.recorded(path: shown, length: result.length, problem: result.complete ? nil : result.detail))
         if pendingRecordings == 0 { allClosed?.resume(returning: ()) }
     }
 

@@ -25,8 +25,9 @@ package final class EventLines: FlowObserver {
         case .bridged(let target, let outcome, _): "\(target): \(outcome)"
         case .transferred(let target, let outcome, _): "transfer to \(target): \(outcome)"
         case .recordingBegan: "records"
-        case .recorded(_, let length, let complete):
-            "recorded \(FlowDuration.print(.milliseconds(length.components.seconds * 1000)))\(complete ? "" : ", not complete")"
+        case .recorded(_, let length, let problem):
+            "recorded \(FlowDuration.print(.milliseconds(length.components.seconds * 1000)))"
+                + (problem.map { ", not complete: \($0)" } ?? "")
         case .requested(let method, let url, let status): "\(method) \(url): \(status)"
         case .log(let text): "log: \(text)"
         case .warning(let text, _): "warning: \(text)"

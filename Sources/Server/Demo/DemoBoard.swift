@@ -39,7 +39,7 @@ final class DemoBoard: Sendable {
         if case .promptEnded(let names, .finished) = event, side == .right {
             state.withLock { $0.playedWhole += names }
         }
-        if case .recorded(let path, _, true) = event, side == .right {
+        if case .recorded(let path, _, nil) = event, side == .right {
             state.withLock { $0.recordings.append(path) }
         }
         guard let words = EventLines.words(for: event) else { return }

@@ -33,10 +33,13 @@ package final class FlowLog: FlowObserver {
         case .transferred(let target, let outcome, let status):
             add(.info, "transfer ended", [("target", target), ("outcome", outcome), ("status", String(status))])
         case .recordingBegan(let path): add(.info, "records", [("file", path)])
-        case .recorded(let path, let length, let complete):
-            add(
-                complete ? .info : .warning, complete ? "recorded" : "recorded, with gaps",
-                [("file", path), ("seconds", JSONText.number(length.seconds, digits: 1).text)])
+        case .recorded(let path, let length, let problem):
+            let fields = [("file", path), ("seconds", JSONText.number(length.seconds, digits: 1).text)]
+            if let problem {
+                add(.warning, "recorded, not complete", fields + [("why", problem)])
+            } else {
+                add(.info, "recorded", fields)
+            }
         case .requested(let method, let url, let status):
             add(.info, "requested", [("method", method), ("url", url), ("status", String(status))])
         case .log(let text): add(.info, text)
