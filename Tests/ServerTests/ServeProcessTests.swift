@@ -11,7 +11,7 @@ import Web
 
 @Suite(.serialized) struct ServeProcessTests {
     static let holding =
-        "flow: holds\nsections:\n  start:\n    - answer\n    - wait: 2m\n    - hangup\nalways:\n  - log: this was all\n"
+        "flow: holds\nsections:\n  start:\n    - answer\n    - wait: 10m\n    - hangup\nalways:\n  - log: this was all\n"
 
     static func caller(_ wait: String) throws -> Flow {
         let text = "flow: calls\ndirection: outbound\nsections:\n  start:\n    - answer\n    - wait: \(wait)\n    - hangup\n"
@@ -38,10 +38,20 @@ import Web
         let client = HTTPClient()
         defer { client.stopAndWait() }
         let order = CallingParty.Order(
-            request: CallRequest(target: "sip:1@\(address)", from: "anna"), flow: try Self.caller("2m"))
+            request: CallRequest(target: "sip:1@\(address)", from: "anna"), flow: try Self.caller("10m"))
         let isAnswered = Locked(false)
-        async let report = party.place(
-            order, onState: { _, state in if state == .answered { isAnswered.withLock { $0 = true } } })
+        // Placed from a loop: the threads of the tasks' pool may be busy with other tests for longer than anybody waits.
+        let loop = try EpollLoop(name: "test")
+        try loop.start()
+        defer { loop.stop(within: .seconds(10)) }
+        let report = Locked<CallingParty.Report?>(nil)
+        loop.execute {
+            loop.spawn {
+                let done = try? await party.place(
+                    order, onState: { _, state in if state == .answered { isAnswered.withLock { $0 = true } } })
+                report.withLock { $0 = done }
+            }
+        }
         try #require(ServeProcess.eventually { isAnswered.withLock { $0 } })
         #expect(await health(page, client)?.status == 200)
 
@@ -56,7 +66,8 @@ import Web
         #expect(messages.withLock { $0.contains { $0.hasPrefix("SIP/2.0 503") && $0.contains("\r\nRetry-After: 30\r\n") } })
 
         server.signal(SIGTERM)
-        let first = try await report
+        try #require(ServeProcess.eventually { report.withLock { $0 != nil } })
+        let first = try #require(report.withLock { $0 })
         #expect(first.result.end.by == .callee && first.result.status == 200)
         #expect(messages.withLock { $0.contains { $0.hasPrefix("BYE ") } })
         #expect(server.status() == 1, "calls were cut: no success")
@@ -97,7 +108,7 @@ import Web
         try first.write("log: { level: info }\nlimits: { calls: 3 }\n", "ringwright.yaml")
         first.signal(SIGHUP)
         #expect(first.line(after: "configuration reloaded changed=") == "limits")
-        try first.write(Self.holding.replacing("2m", with: "3m"), "flow.yaml")
+        try first.write(Self.holding.replacing("10m", with: "11m"), "flow.yaml")
         #expect(first.line(after: "flows reloaded files=")?.hasSuffix("flow.yaml") == true)
         first.signal(SIGTERM)
         #expect(first.status() == 0)

@@ -38,6 +38,8 @@ final class Gathered<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        /// Nothing more is waited for: what a test expects does not come.
+        var isLate = false
     }
     private let state = Locked(State())
 
@@ -53,17 +55,34 @@ final class Gathered<Item: Sendable>: Sendable {
 
     var items: [Item] { state.withLock { $0.items } }
 
-    /// The first `count` items, when they are there.
+    /// The first `count` items, when they are there; fewer after a minute, so that a test fails instead of waiting for ever.
     func first(_ count: Int) async -> [Item] {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
-                if state.items.count >= count { return true }
+                if state.items.count >= count || state.isLate { return true }
                 state.waiters.append((count, continuation))
                 return false
             }
-            if isThere { continuation.resume() }
+            if isThere { return continuation.resume() }
+            Thread.detachNewThread { [weak self] in
+                for _ in 0..<600 {
+                    guard let self, self.state.withLock({ $0.waiters.contains { $0.count == count } }) else { return }
+                    usleep(100_000)
+                }
+                self?.giveUp(count)
+            }
         }
         return Array(items.prefix(count))
+    }
+
+    private func giveUp(_ count: Int) {
+        let waiters = state.withLock { state in
+            guard state.items.count < count else { return [] as [CheckedContinuation<Void, Never>] }
+            state.isLate = true
+            defer { state.waiters = [] }
+            return state.waiters.map(\.continuation)
+        }
+        waiters.forEach { $0.resume() }
     }
 }
 
@@ -77,6 +96,7 @@ extension SocketLog {
         while true {
             let items = await first(count)
             if case .closed = items.last { return items }
+            guard items.count == count else { return items }
             count += 1
         }
     }

@@ -80,7 +80,8 @@ package struct Configuration: Sendable {
     /// What the engine needs to know of it.
     package var engineSettings: EngineSettings {
         EngineSettings(
-            listeners: sip.listen, streams: sip.streams, external: sip.external, rtpPorts: rtp.ports, limits: limits, lines: lines,
+            listeners: sip.listen, streams: sip.streams, external: sip.external, rtpPorts: rtp.ports, limits: limits,
+            lines: lines,
             rtpTimeout: rtp.timeout, sessionTimer: sip.sessionTimer)
     }
 }
