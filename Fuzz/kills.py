@@ -140,6 +140,7 @@ def full_disk(program, root):
     text = open(server.log.name).read()
     print("      " + "\n      ".join(line for line in text.splitlines() if "complete" in line or "record" in line.lower())[:600])
     note("complete=false" in text, "full disk: the flow learns that the recording is not complete")
+    note("recorded, not complete" in text and "No space left on device" in text, "full disk: the log has the reason")
     server.process.terminate()
     try:
         note(server.process.wait(20) == 0, "full disk: it ends when asked to")
