@@ -63,8 +63,7 @@ extension Call {
     func renegotiated(_ response: Message, retryAfter: Duration?) {
         var status = response.status
         if (200..<300).contains(status) {
-            let rows = shard.credentials(for: line, method: "ACK", uri: session?.machine.dialog?.remoteTarget ?? [])
-            update { $0.acknowledge(headers: rows, into: &$1) }
+            update { $0.acknowledge(into: &$1) }
             if let media, (try? media.receive(answer: response.body)) == nil { status = 488 }
         }
         glareWait = retryAfter

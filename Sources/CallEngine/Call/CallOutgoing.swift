@@ -125,7 +125,7 @@ extension Call {
         } else if !media.isReady {
             failure = "the answer has no description of media"
         }
-        let rows = shard.credentials(for: line, method: "ACK", uri: session?.machine.dialog?.remoteTarget ?? [])
+        let rows = session.map { Self.credentials(of: $0.machine.invite) } ?? []
         update { $0.acknowledge(headers: rows, into: &$1) }
         times.answer = loop.now - started
         if let failure {
@@ -135,6 +135,17 @@ extension Call {
         shard.counters.answered += 1
         change(to: .answered)
         reachMilestones()
+    }
+
+    /// The credentials of an INVITE as its ACK repeats them: not computed anew, since an ACK cannot be challenged (section 22.1).
+    private static func credentials(of invite: Message) -> [UInt8] {
+        guard invite.has(.authorization) || invite.has(.proxyAuthorization) else { return [] }
+        var writer = MessageWriter(capacity: 512)
+        for row in invite.rows {
+            if row.kind == .authorization { writer.header("Authorization", octets: invite[row.value]) }
+            if row.kind == .proxyAuthorization { writer.header("Proxy-Authorization", octets: invite[row.value]) }
+        }
+        return writer.octets
     }
 
     /// A final refusal, no response at all (408), or no way to send (503). A challenge is answered once for each nonce, a session
