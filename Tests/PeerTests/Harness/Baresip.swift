@@ -1,6 +1,5 @@
 // baresip without a screen or sound card: it speaks a WAV file, writes down what it hears, and takes keys by a UDP console.
 
-import Audio
 import Foundation
 
 /// One baresip with a configuration in a folder of its own.
@@ -22,7 +21,7 @@ final class Baresip {
         throws
     {
         guard let folder else { throw PeerError.missing("a temporary folder") }
-        try Self.write(prompt, room: room, to: folder.path("speech.wav"))
+        try SpeechFile.write(prompt, room: room, to: folder.path("speech.wav"))
         try FileManager.default.createDirectory(atPath: folder.path("heard"), withIntermediateDirectories: true)
         try folder.write(
             """
@@ -71,28 +70,5 @@ final class Baresip {
         guard let folder else { return [] }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path("heard"))) ?? []
         return names.filter { $0.hasSuffix("dec.wav") }.map { folder.path("heard/\($0)") }
-    }
-
-    /// A prompt of the project at the rate that baresip's file source asks for, with silence behind it.
-    private static func write(_ prompt: String, room: Duration, to path: String) throws {
-        let speech = try PromptFile.read(Files.prompt(prompt)).resampled(to: 8000)
-        let samples = speech.samples + AudioClip.silence(room, rate: 8000).samples
-        var bytes = Data("RIFF".utf8)
-        func add(_ value: UInt32) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
-        func add(_ value: UInt16) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
-        let size = UInt32(samples.count * 2)
-        add(36 + size)
-        bytes.append(Data("WAVEfmt ".utf8))
-        add(UInt32(16))
-        add(UInt16(1))
-        add(UInt16(1))
-        add(UInt32(8000))
-        add(UInt32(16_000))
-        add(UInt16(2))
-        add(UInt16(16))
-        bytes.append(Data("data".utf8))
-        add(size)
-        samples.withUnsafeBytes { bytes.append(contentsOf: $0) }
-        try bytes.write(to: URL(fileURLWithPath: path))
     }
 }

@@ -133,6 +133,9 @@ final class EngineUnderTest: Sendable {
         return reports.withLock { $0 }
     }
 
+    /// Ports that its SIP messages came from and went to.
+    var remotePorts: Set<UInt16> { Set(traced.withLock { $0 }.map(\.remote.port)) }
+
     /// Everything that passed the SIP sockets, as text.
     var messages: [(sent: Bool, text: String)] {
         traced.withLock { $0 }.map { ($0.direction == .sent, String(decoding: $0.bytes, as: UTF8.self)) }

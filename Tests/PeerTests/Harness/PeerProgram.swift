@@ -1,5 +1,5 @@
-// Starts a real program (sipp, baresip, tshark) for a test: in a folder of its own, without input, its output kept in a file, for a
-// bounded time, and ended by its own process.
+// Starts a real program (sipp, baresip, tshark, and those of Heavy/) for a test: in a folder of its own, without input unless the test
+// types, its output kept in a file, for a bounded time, and ended by its own process.
 
 import Foundation
 import Reactor
@@ -11,6 +11,7 @@ final class PeerProgram {
     private let process = Process()
     private let ended = Locked(false)
     private let outputPath: String
+    private let keyboard: Pipe?
 
     /// Whether the program is there; a test that needs it is skipped otherwise.
     static func isInstalled(_ name: String) -> Bool { path(of: name) != nil }
@@ -20,8 +21,16 @@ final class PeerProgram {
         return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    init(_ name: String, _ arguments: [String], in folder: TemporaryFolder) throws {
-        guard let path = Self.path(of: name) else { throw PeerError.missing(name) }
+    /// - Parameters:
+    ///   - name: a program on the PATH, or the path of one.
+    ///   - more: added to this process's environment.
+    ///   - reads: whether the program gets what `type` writes; it has no input otherwise.
+    init(
+        _ name: String, _ arguments: [String], in folder: TemporaryFolder, environment more: [String: String] = [:],
+        reads: Bool = false
+    ) throws {
+        guard let path = name.hasPrefix("/") ? name : Self.path(of: name) else { throw PeerError.missing(name) }
+        let name = path.split(separator: "/").last.map(String.init) ?? path
         self.name = name
         self.folder = folder
         outputPath = folder.path("\(name)-\(UInt32.random(in: .min ... .max)).out")
@@ -30,19 +39,33 @@ final class PeerProgram {
         process.executableURL = URL(fileURLWithPath: path)
         process.arguments = arguments
         process.currentDirectoryURL = folder.url
-        process.standardInput = FileHandle.nullDevice
+        // It may be gone when something is typed.
+        if reads { ProcessSignal.ignoreBrokenPipes() }
+        keyboard = reads ? Pipe() : nil
+        process.standardInput = keyboard ?? FileHandle.nullDevice
         process.standardOutput = output
         process.standardError = output
         var environment = ProcessInfo.processInfo.environment
         environment["TERM"] = "dumb"
         environment["HOME"] = folder.url.path
-        process.environment = environment
+        process.environment = environment.merging(more) { _, new in new }
         process.terminationHandler = { [ended] _ in ended.withLock { $0 = true } }
-        try process.run()
+        try Self.withoutBlockedSignals { try process.run() }
         try? output.close()
     }
 
     deinit { stop() }
+
+    /// A program takes over the signal mask of the thread that starts it, and a test's thread blocks nearly all: the program would
+    /// never hear SIGTERM, nor its own timers.
+    private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try body()
+    }
 
     /// Waits for its end and returns its exit status; nil when it had to be ended because it still ran after `limit`.
     func wait(_ limit: Duration) -> Int32? {
@@ -62,11 +85,17 @@ final class PeerProgram {
         return true
     }
 
-    /// Asks it to end (SIGTERM), and ends it when it does not within two seconds.
+    /// Writes a line to its standard input.
+    func type(_ line: String) {
+        guard process.isRunning else { return }
+        try? keyboard?.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8))
+    }
+
+    /// Asks it to end (SIGTERM), and ends it when it does not within five seconds.
     func stop() {
         guard !hasEnded(within: .zero) else { return }
         process.terminate()
-        if !hasEnded(within: .seconds(2)) {
+        if !hasEnded(within: .seconds(5)) {
             kill(process.processIdentifier, SIGKILL)
             _ = hasEnded(within: .seconds(2))
         }
