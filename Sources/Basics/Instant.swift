@@ -49,8 +49,9 @@ package struct Instant: Hashable, Comparable, Sendable {
 extension Duration {
     /// The whole nanoseconds, saturated at the range of `Int64` (292 years).
     @inlinable package var nanoseconds: Int64 {
-        // Up to 9 s without a division of 128 bits.
-        if let short = Int64(exactly: attoseconds) { return short / 1_000_000_000 }
+        // Up to an hour without a division of 128 bits: 10^9 is 2^9 times 1,953,125.
+        let whole = attoseconds
+        if whole >= 0, let part = Int64(exactly: whole >> 9) { return part / 1_953_125 }
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         guard !overflow else { return seconds < 0 ? .min : .max }

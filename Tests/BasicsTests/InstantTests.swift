@@ -9,4 +9,15 @@ import Testing
         }
         #expect(Instant.never.roundedUp(to: step) == .never)
     }
+
+    @Test func durationsAreWholeNanoseconds() {
+        let atto = Duration(attoseconds: 1_999_999_999)
+        for (length, nanoseconds) in [
+            (Duration.zero, 0), (.nanoseconds(1), 1), (atto, 1), (.milliseconds(20), 20_000_000), (.seconds(9), 9_000_000_000),
+            (.seconds(4723), 4_723_000_000_000), (.seconds(1_000_000_000), 1_000_000_000_000_000_000),
+            (.nanoseconds(-1), -1), (.seconds(-60), -60_000_000_000), (.seconds(Int64.max), .max), (.seconds(Int64.min), .min)
+        ] as [(Duration, Int64)] {
+            #expect(length.nanoseconds == nanoseconds)
+        }
+    }
 }
