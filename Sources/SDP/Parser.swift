@@ -72,7 +72,10 @@ private struct LineIndexer {
         var sawVersion = false
         while position < bytes.count {
             var end = position
-            while end < bytes.count, bytes[end] != lineFeed, bytes[end] != carriageReturn { end += 1 }
+            // Most octets are above both.
+            while end < bytes.count, bytes[end] > carriageReturn || bytes[end] != lineFeed && bytes[end] != carriageReturn {
+                end += 1
+            }
             var next = end + 1
             if next < bytes.count, bytes[end] == carriageReturn, bytes[next] == lineFeed { next += 1 }
             number += 1

@@ -17,12 +17,14 @@ package final class Call {
     package let direction: CallInfo.Direction
     package let loop: EventLoop
     @exclusivity(unchecked) package internal(set) var state = CallState.new
-    package var onEnd: ((CallEnd) -> Void)?
+    @exclusivity(unchecked) package var onEnd: ((CallEnd) -> Void)?
     package let digits = DigitInbox()
     /// Each change that a person following the call wants to see; nil costs nothing.
     package var onStateChange: ((CallState) -> Void)?
     /// The line that it came by or goes out through; nil without one.
     package var line: LineSettings? { lineIndex.map { shard.settings.lines[$0] } }
+    /// Where the shard keeps it; nil once it has left.
+    var place: Int?
     /// Which of the engine's lines.
     var lineIndex: Int?
     /// The parsed `sip:` URI of the peer that a route looks at, without the cost of `info`.
@@ -46,10 +48,10 @@ package final class Call {
     @exclusivity(unchecked) var times = CallTimings()
     let startedAt: Double
     let started: Instant
-    package internal(set) var answeredAt: Instant?
+    @exclusivity(unchecked) package internal(set) var answeredAt: Instant?
     var endedAt: Instant?
-    var finalStatus = 0
-    var finalReason = ""
+    @exclusivity(unchecked) var finalStatus = 0
+    @exclusivity(unchecked) var finalReason = ""
     var finalResponse: Message?
     /// Whom an outgoing call was asked to call; nil for one that came in.
     var target: OutgoingTarget?
@@ -83,9 +85,9 @@ package final class Call {
     /// When the shard will call `wake`; `never` when it was not asked to.
     @exclusivity(unchecked) private var wakesAt = Instant.never
     /// The dialog that is known to the endpoint.
-    private var registration: TransactionKey?
+    @exclusivity(unchecked) private var registration: TransactionKey?
     /// Client transactions whose responses come here.
-    private var transactions: [TransactionID] = []
+    @exclusivity(unchecked) private var transactions: [TransactionID] = []
     /// Our BYE.
     private var bye: TransactionID?
 
@@ -118,10 +120,12 @@ package final class Call {
         shard.wake(self, at: deadline)
     }
 
-    /// Time has passed; a later deadline is asked for again.
+    /// Time has passed: what is due is done, a later deadline asked for again.
     func wake() {
+        let now = loop.now
+        guard now >= wakesAt else { return }
         wakesAt = .never
-        update { [now = loop.now] in if $0.nextDeadline <= now { $0.fire(at: now, into: &$1) } }
+        update { if $0.nextDeadline <= now { $0.fire(at: now, into: &$1) } }
     }
 
     private func perform(_ action: SessionAction) {
@@ -161,7 +165,8 @@ package final class Call {
         _ octets: [UInt8], _ method: Method, _ branch: [UInt8], to hop: Hop,
         handler: @escaping (ClientTransactionEvent) -> Void
     ) -> TransactionID {
-        transactions.removeAll { !shard.endpoint.isLive($0) }
+        // A usual call has two: only one that talks much has to forget.
+        if transactions.count > 3 { transactions.removeAll { !shard.endpoint.isLive($0) } }
         let id = shard.endpoint.send(octets, method: method, branch: branch, to: hop, handler: handler)
         transactions.append(id)
         return id

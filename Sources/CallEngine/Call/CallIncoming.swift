@@ -6,10 +6,9 @@ import SIP
 
 extension Call {
     /// Takes the INVITE's offer, or notes that there is none. A status to refuse it with, when no media can come of it.
-    func takeOffer(_ invite: Message) -> (status: Int, warning: String)? {
-        let local = shard.endpoint.localAddress(to: hop)
+    func takeOffer(_ invite: Message, localIP: IPAddress) -> (status: Int, warning: String)? {
         do throws(MediaError) {
-            let media = try shard.makeMedia(for: self, localIP: local.ip)
+            let media = try shard.makeMedia(for: self, localIP: localIP)
             self.media = media
             if invite.hasBody(ofType: "application/sdp") {
                 localDescription = try media.answer(invite.body)

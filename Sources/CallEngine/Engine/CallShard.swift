@@ -37,21 +37,21 @@ package final class CallShard {
     package let services: MediaServices
     /// Gets each call that came in and passed the limits; it starts the flow. Without it calls are refused with 480.
     package var onIncoming: ((Call) -> Void)?
-    package internal(set) var counters = CallCounters()
+    @exclusivity(unchecked) package internal(set) var counters = CallCounters()
     let screening = RequestScreening(
         methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify],
         extensions: ["100rel", "timer"])
     private let gate: AdmissionGate
     private let shardCount: Int
     private let resolver: HostResolver
-    @exclusivity(unchecked) private var calls: [ObjectIdentifier: Call] = [:]
-    private var wakes = CallWakes()
-    private var wakeTimer: LoopTimer?
+    @exclusivity(unchecked) private var calls = CallTable()
+    @exclusivity(unchecked) private var wakes = CallWakes()
+    @exclusivity(unchecked) private var wakeTimer: LoopTimer?
     /// The room for a session's actions, used again by the next event.
     @exclusivity(unchecked) private var spareActions: [SessionAction] = []
     private var digests: [String: DigestClient] = [:]
     private var rotations: [[String]: Int] = [:]
-    private var random: SeededRandom
+    @exclusivity(unchecked) private var random: SeededRandom
     @exclusivity(unchecked) private var known = KnownTexts()
     /// Allow, Accept, Supported: for OPTIONS and 405.
     let capabilityRows: [UInt8]
@@ -78,11 +78,11 @@ package final class CallShard {
     }
 
     /// Calls that are not over.
-    package var activeCalls: [Call] { calls.values.filter { !$0.state.isEnded } }
+    package var activeCalls: [Call] { calls.all.filter { !$0.state.isEnded } }
     /// Calls that are held, those included whose SIP session still waits for an ACK or a final answer.
     package var heldCalls: Int { calls.count }
 
-    package func call(id: String) -> Call? { calls.values.first { $0.id == id } }
+    package func call(id: String) -> Call? { calls.all.first { $0.id == id } }
 
     /// The wall clock in seconds since 1970; the loop's own clock on a virtual one.
     func wallClock() -> Double { loop.wallClock }
@@ -133,10 +133,10 @@ package final class CallShard {
         }
         call.session = session
         call.lineIndex = settings.lines.firstIndex { line in line.from.contains { $0.contains(hop.address.ip) } }
-        calls[ObjectIdentifier(call)] = call
+        call.place = calls.add(call)
         call.register(callID: invite.callID, tag: session.machine.localTag[...])
         endpoint.expectCancel(of: id, for: call)
-        if let refusal = call.takeOffer(invite) {
+        if let refusal = call.takeOffer(invite, localIP: local.ip) {
             var headers = [CallHeader(name: "Warning", value: "304 \(local) \"\(refusal.warning)\"")]
             if refusal.status == 503 {
                 // No ports: later there may be some.
@@ -168,7 +168,7 @@ package final class CallShard {
         call.target = target
         call.lineIndex = target.line
         if !request.headers.isEmpty { call.addedRows = Call.rows(request.headers) }
-        calls[ObjectIdentifier(call)] = call
+        call.place = calls.add(call)
         if let ip = target.ip {
             send(call, to: ip, target, request)
         } else {
@@ -208,9 +208,10 @@ package final class CallShard {
         swap(&actions, &spareActions)
     }
 
-    /// Wakes a call at that time, unless it is over then.
+    /// Wakes a call soon after that time, unless it is over then: those of 4 ms share a wake-up of the loop.
     func wake(_ call: Call, at instant: Instant) {
-        wakes.add(ObjectIdentifier(call), at: instant)
+        guard let place = call.place else { return }
+        wakes.add(place, at: instant.roundedUp(to: .milliseconds(4)))
         setWakeTimer()
     }
 
@@ -221,8 +222,9 @@ package final class CallShard {
             wakeTimer.cancel()
         }
         guard next != .never else { return }
-        wakeTimer = loop.schedule(at: next) { [unowned self] in
-            while let id = wakes.popDue(at: loop.now) { calls[id]?.wake() }
+        wakeTimer = loop.schedule(at: next) { [weak self] in
+            guard let self else { return }
+            while let place = wakes.popDue(at: loop.now) { calls[place]?.wake() }
             wakeTimer = nil
             setWakeTimer()
         }
@@ -254,7 +256,11 @@ package final class CallShard {
     }
 
     /// Its SIP session is over as well.
-    func forget(_ call: Call) { calls[ObjectIdentifier(call)] = nil }
+    func forget(_ call: Call) {
+        guard let place = call.place else { return }
+        call.place = nil
+        calls.remove(at: place)
+    }
 
     func localEnd(_ transport: Transport, _ address: SocketAddress) -> LocalEnd {
         if let known = known.end, known.transport == transport, known.address == address { return known.end }
@@ -327,7 +333,7 @@ package final class CallShard {
 
     package func close() {
         hangUpAll(detail: "the server ends")
-        for call in calls.values { call.leave() }
+        for call in calls.all { call.leave() }
         wakeTimer?.cancel()
         endpoint.stop()
         services.close()

@@ -1,6 +1,6 @@
 // When calls want to be woken: one timer of the loop for all of a shard. Nearly every call asks once, for the repetition of its 200,
-// and has its ACK long before: a timer of its own would be made and cancelled for nothing. So a wish is never taken back; a call that
-// is over, or has nothing to do any more, is passed over.
+// and has its ACK long before: a timer of its own would be made and cancelled for nothing. So a wish is never taken back; who is
+// woken without having anything to do (also the next call in that place) goes on.
 
 import Basics
 
@@ -8,27 +8,27 @@ import Basics
 struct CallWakes {
     private struct Wish {
         var at: Instant
-        var call: ObjectIdentifier
+        var place: Int
     }
 
     private var heap: [Wish] = []
 
     var earliest: Instant { heap.first?.at ?? .never }
 
-    mutating func add(_ call: ObjectIdentifier, at instant: Instant) {
+    mutating func add(_ place: Int, at instant: Instant) {
         var index = heap.count
-        heap.append(Wish(at: instant, call: call))
+        heap.append(Wish(at: instant, place: place))
         while index > 0, heap[(index - 1) / 2].at > instant {
             heap.swapAt(index, (index - 1) / 2)
             index = (index - 1) / 2
         }
     }
 
-    /// A call whose time has come, taken out.
-    mutating func popDue(at now: Instant) -> ObjectIdentifier? {
+    /// The place of a call whose time has come, taken out.
+    mutating func popDue(at now: Instant) -> Int? {
         guard let first = heap.first, first.at <= now else { return nil }
         let last = heap.removeLast()
-        guard !heap.isEmpty else { return first.call }
+        guard !heap.isEmpty else { return first.place }
         heap[0] = last
         var index = 0
         while true {
@@ -36,7 +36,7 @@ struct CallWakes {
             for child in index * 2 + 1...index * 2 + 2 where child < heap.count && heap[child].at < heap[least].at {
                 least = child
             }
-            guard least != index else { return first.call }
+            guard least != index else { return first.place }
             heap.swapAt(index, least)
             index = least
         }

@@ -35,14 +35,14 @@ final class MediaClock {
     private static let slicesPerTurn = 5
 
     private let loop: EventLoop
-    private var wheel = [[MediaSession]](repeating: [], count: wheelSize)
-    private var load = [Int](repeating: 0, count: spread)
+    @exclusivity(unchecked) private var wheel = [[MediaSession]](repeating: [], count: wheelSize)
+    @exclusivity(unchecked) private var load = [Int](repeating: 0, count: spread)
     private var current: [MediaSession] = []
     /// The last slice that was done.
-    private var position = 0
+    @exclusivity(unchecked) private var position = 0
     private let origin: Instant
-    private var timer: LoopTimer?
-    private(set) var sessionCount = 0
+    @exclusivity(unchecked) private var timer: LoopTimer?
+    @exclusivity(unchecked) private(set) var sessionCount = 0
     private(set) var counters = MediaClockCounters()
 
     init(loop: EventLoop) {

@@ -141,12 +141,10 @@ extension SDP.AudioCodec {
 extension Audio.AudioCodec {
     /// What an encoding of a description sounds like; nil when it is not built.
     init?(_ encoding: SDP.AudioCodec) {
-        if encoding == .pcmu {
-            self = .pcmu
-        } else if encoding == .pcma {
-            self = .pcma
-        } else {
-            return nil
+        switch encoding.staticPayload {
+        case SDP.AudioCodec.pcmu.staticPayload: self = .pcmu
+        case SDP.AudioCodec.pcma.staticPayload: self = .pcma
+        default: return nil
         }
     }
 }

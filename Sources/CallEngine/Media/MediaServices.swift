@@ -87,9 +87,9 @@ package final class MediaServices {
     /// The packet that is being built, and a frame that is being decoded: one at a time.
     let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 12 + mostPayload, alignment: 16)
     let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: mostPayload)
-    private var random: SeededRandom
+    @exclusivity(unchecked) private var random: SeededRandom
     /// What the last session could do: most have the same settings.
-    private var known: (codecs: [String], capabilities: AudioCapabilities)?
+    @exclusivity(unchecked) private var known: (codecs: [String], capabilities: AudioCapabilities)?
     /// Payloads beyond that are not decoded or forwarded.
     static let mostPayload = 4096
 

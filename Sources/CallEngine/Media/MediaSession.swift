@@ -32,7 +32,7 @@ package final class MediaSession {
     let settings: MediaSettings
     /// nil once it is closed.
     @exclusivity(unchecked) var ports: RTPPortPair?
-    var negotiation: OfferAnswer
+    @exclusivity(unchecked) var negotiation: OfferAnswer
 
     // MARK: The stream, as the agreement has it
 
@@ -51,7 +51,7 @@ package final class MediaSession {
     @exclusivity(unchecked) var packetTime = 20
     @exclusivity(unchecked) var unitsPerTick: UInt32 = 160
     /// Our description is with the far side: we send and expect media.
-    var isStarted = false
+    @exclusivity(unchecked) var isStarted = false
     /// The agreement lets us send, and tells where to.
     @exclusivity(unchecked) var maySend = false
     @exclusivity(unchecked) var expectsMedia = false

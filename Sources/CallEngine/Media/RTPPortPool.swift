@@ -2,7 +2,8 @@
 //
 // Sockets stay open and are used again, the longest unused first: opening two and closing them takes longer than everything else
 // that a short call does in media. A pair rests after its call, so that packets of the old one never reach a new one; what arrived
-// meanwhile is thrown away. A pair on which nothing was heard rests shortly: no stream runs that could be late.
+// meanwhile is thrown away. A pair on which nothing was heard rests shortly: no stream runs that could be late. What came to it all the
+// same is told by its time of arrival when the new call reads it.
 
 import Basics
 import Reactor
@@ -14,12 +15,17 @@ final class RTPPortPair {
     /// Who gets what arrives: until `close` of the session, without which none ends. What comes to nobody is dropped.
     @exclusivity(unchecked) unowned(unsafe) var session: MediaSession?
     fileprivate var released = Instant.zero
+    /// What came before that was for the call before.
+    @exclusivity(unchecked) fileprivate var taken = Instant.zero
 
-    init(rtp: DatagramSocket, rtcp: DatagramSocket) {
+    fileprivate init(rtp: DatagramSocket, rtcp: DatagramSocket, pool: RTPPortPool) {
         self.rtp = rtp
         self.rtcp = rtcp
         // The pool closes the sockets, which forget these, before it goes.
-        rtp.onReceive = { [unowned(unsafe) self] bytes, source in session?.received(bytes, from: source) }
+        rtp.onReceive = { [unowned(unsafe) self, unowned(unsafe) pool] bytes, source in
+            guard self.rtp.arrival >= taken else { return pool.countStray() }
+            session?.received(bytes, from: source)
+        }
         rtcp.onReceive = { [unowned(unsafe) self] bytes, source in
             session?.receivedReport(bytes, from: source, at: self.rtcp.arrival)
         }
@@ -57,9 +63,9 @@ final class RTPPortPool {
     /// The next even port that was never opened.
     private var next: Int
     /// What rests, by what was heard.
-    private var heard = RestingPairs()
-    private var unheard = RestingPairs()
-    private(set) var counters = RTPPortCounters()
+    @exclusivity(unchecked) private var heard = RestingPairs()
+    @exclusivity(unchecked) private var unheard = RestingPairs()
+    @exclusivity(unchecked) private(set) var counters = RTPPortCounters()
 
     /// `range`: at least one even port and the odd one above it.
     init(loop: EventLoop, ip: IPAddress, range: ClosedRange<UInt16>) {
@@ -72,9 +78,8 @@ final class RTPPortPool {
     /// A pair whose sockets hold nothing.
     func take() throws(MediaError) -> RTPPortPair {
         let now = loop.now
-        if let rested = unheard.take(releasedBy: now - Self.leastRest) ?? heard.take(releasedBy: now - Self.rest) {
-            return again(rested)
-        }
+        if let silent = unheard.take(releasedBy: now - Self.leastRest) { return given(silent) }
+        if let rested = heard.take(releasedBy: now - Self.rest) { return again(rested) }
         if let fresh = try open() {
             counters.opened += 1
             return given(fresh)
@@ -106,10 +111,13 @@ final class RTPPortPool {
     }
 
     private func given(_ pair: RTPPortPair) -> RTPPortPair {
+        pair.taken = loop.now
         counters.inUse += 1
         counters.taken += 1
         return pair
     }
+
+    fileprivate func countStray() { counters.stray += 1 }
 
     private func again(_ pair: RTPPortPair) -> RTPPortPair {
         counters.stray += UInt64(pair.rtp.drain())
@@ -133,7 +141,7 @@ final class RTPPortPool {
                 let rtp = try loop.bindDatagram(to: SocketAddress(ip: ip, port: port), options: options)
                 do throws(SystemError) {
                     let rtcp = try loop.bindDatagram(to: SocketAddress(ip: ip, port: port + 1), options: reports)
-                    return RTPPortPair(rtp: rtp, rtcp: rtcp)
+                    return RTPPortPair(rtp: rtp, rtcp: rtcp, pool: self)
                 } catch {
                     rtp.close()
                     throw error
