@@ -47,7 +47,7 @@ let package = Package(
         cLibrary("CCurl", "libcurl", apt: "libcurl4-openssl-dev")
     ]
         + module("Basics", ["CLinux"])
-        + module("Reactor", ["Basics", "CLinux"])
+        + module("Reactor", ["Basics", "CLinux", "COpenSSL"], testsAlsoUse: ["TestKit"])
         + module("SIP", ["Basics", "COpenSSL"])
         + module("SDP", ["Basics"])
         + module("RTP", ["Basics"])

@@ -114,13 +114,14 @@ def sipp_uac(target, rate, count, scenario=None, hold=0):
     return Side("sipp", arguments, counts=sipp_counts)
 
 
-def bench_answer(program, port, media=False):
-    return Side("ringwright", [program, "answer", "--port", str(port)] + (["--media", media] if media else []), ready="ready")
+def bench_answer(program, port, media=False, more=()):
+    return Side("ringwright", [program, "answer", "--port", str(port)] + (["--media", media] if media else []) + list(more),
+                ready="ready")
 
 
-def bench_place(program, target, rate, count, media=False, hold=0):
+def bench_place(program, target, rate, count, media=False, hold=0, more=()):
     arguments = [program, "place", "--target", str(target), "--rate", str(rate), "--calls", str(count), "--hold", str(hold)]
-    return Side("ringwright", arguments + (["--media", media] if media else []),
+    return Side("ringwright", arguments + (["--media", media] if media else []) + list(more),
                 counts=lambda text: json.loads(text.strip().splitlines()[-1]))
 
 
@@ -172,6 +173,38 @@ def signaling(program, folder, rate, count, rounds):
                "answer_ratio": round(ours_answer / sipp_answer, 2), "sipp_place_us": sipp_place,
                "ringwright_place_us": ours_place, "place_ratio": round(ours_place / sipp_place, 2)}
     print("signaling:", json.dumps(summary), flush=True)
+    return summary
+
+
+def transports(program, folder, rate, count, rounds):
+    """CPU a call over UDP, TCP and TLS with one connection for all calls, both ends Ringwright; then TLS with a connection a call."""
+    certificate, key = os.path.join(folder, "certificate.pem"), os.path.join(folder, "key.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=bench", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+    server, client = ["--certificate", certificate, "--key", key], ["--ca", certificate]
+    rows = []
+
+    def run(name, rate, count, more=()):
+        port = free_port()
+        way = ["--transport", name]
+        row = measure(bench_answer(program, port, more=way + server + list(more)),
+                      bench_place(program, port, rate, count, more=way + client + list(more)), count, 90, folder)
+        row["transport"] = name
+        print(json.dumps(row), flush=True)
+        return row
+
+    for _ in range(rounds):
+        rows += [run(name, rate, count) for name in ["udp", "tcp", "tls"]]
+    summary = {"rate": rate}
+    for name in ["udp", "tcp", "tls"]:
+        for side in ["answer_us", "place_us"]:
+            summary[f"{name}_{side}"] = statistics.median(row[side] for row in rows if row["transport"] == name)
+    summary["answer_ratio"] = round(summary["tls_answer_us"] / summary["udp_answer_us"], 2)
+    summary["place_ratio"] = round(summary["tls_place_us"] / summary["udp_place_us"], 2)
+    alone = run("tls", 200, 3000, ["--spread"])
+    summary["connection_a_call"] = {key: alone[key] for key in ["answer_us", "place_us", "successful", "failed"]}
+    print("transports:", json.dumps(summary), flush=True)
     return summary
 
 
@@ -232,7 +265,7 @@ def media(program, folder, calls, seconds):
 def main():
     parser = argparse.ArgumentParser(description="Ringwright beside SIPp and the machine's floor")
     parser.add_argument("--program", required=True, help="the built CallBench")
-    parser.add_argument("--only", choices=["signaling", "rate", "media"], action="append")
+    parser.add_argument("--only", choices=["signaling", "transports", "rate", "media"], action="append")
     parser.add_argument("--rate", type=int, default=4000)
     parser.add_argument("--calls", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -240,11 +273,13 @@ def main():
     parser.add_argument("--media-calls", type=int, default=500)
     parser.add_argument("--media-seconds", type=int, default=15)
     options = parser.parse_args()
-    chosen = options.only or ["signaling", "rate", "media"]
+    chosen = options.only or ["signaling", "transports", "rate", "media"]
     results = {"machine": {"cores": os.cpu_count(), "kernel": os.uname().release}}
     with tempfile.TemporaryDirectory() as folder:
         if "signaling" in chosen:
             results["signaling"] = signaling(options.program, folder, options.rate, options.calls, options.rounds)
+        if "transports" in chosen:
+            results["transports"] = transports(options.program, folder, options.rate, options.calls, options.rounds)
         if "rate" in chosen:
             results["rate"] = highest_rate(options.program, folder, [int(rate) for rate in options.rates.split(",")], 5)
         if "media" in chosen:

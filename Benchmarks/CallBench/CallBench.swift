@@ -2,6 +2,10 @@
 //
 //   CallBench answer --port 5070 [--media PROMPT.wav]
 //   CallBench place --target 5070 --rate 4000 --calls 20000 [--hold 15000] [--media PROMPT.wav]
+//
+// With --transport tcp or tls on both sides; tls takes --certificate FILE.pem --key FILE.pem on the answering side and --ca FILE.pem on the
+// calling one. --spread (both sides) calls another address of 127.0.0.0/8 each time, so that every call has a connection of its own; certificates are
+// then believed whatever they name.
 
 import Basics
 import CallEngine
@@ -19,10 +23,20 @@ enum CallBench {
         _ = try? DescriptorLimit.raise()
         do {
             switch arguments.dropFirst().first {
-            case "answer": try answer(port: UInt16(number("--port", 5070)), prompt: option("--media"))
+            case "answer":
+                let transport = transport(option("--transport"))
+                try answer(
+                    .init(
+                        transport,
+                        SocketAddress(
+                            ip: arguments.contains("--spread") ? .any4 : .loopback4, port: UInt16(number("--port", 5070)))),
+                    tls: try tls(option), prompt: option("--media"))
             case "place":
+                let transport = transport(option("--transport"))
+                let spread = arguments.contains("--spread")
                 try place(
-                    target: number("--target", 5070), rate: number("--rate", 100), count: number("--calls", 100),
+                    Targets(port: number("--target", 5070), transport: transport, spread: spread),
+                    tls: try tls(option, verifies: !spread), rate: number("--rate", 100), count: number("--calls", 100),
                     hold: .milliseconds(number("--hold", 0)), prompt: option("--media"))
             default:
                 print("usage: CallBench answer|place …")
@@ -34,20 +48,41 @@ enum CallBench {
         }
     }
 
-    static func engine(port: UInt16, rtp: ClosedRange<UInt16>, onIncoming: @escaping @Sendable (Call) -> Void) throws -> Engine {
+    static func transport(_ name: String?) -> EngineSettings.Listener.Transport {
+        guard let name else { return .udp }
+        guard let transport = EngineSettings.Listener.Transport(rawValue: name) else {
+            print("--transport is udp, tcp or tls")
+            exit(2)
+        }
+        return transport
+    }
+
+    static func tls(_ option: (String) -> String?, verifies: Bool = true) throws -> TLSContext {
+        var settings = TLSSettings()
+        settings.certificate = option("--certificate")
+        settings.key = option("--key")
+        if let path = option("--ca") { settings.authorities = .file(path) }
+        settings.verifiesServers = verifies
+        return try TLSContext(settings)
+    }
+
+    static func engine(
+        _ listener: EngineSettings.Listener, tls: TLSContext, rtp: ClosedRange<UInt16>,
+        onIncoming: @escaping @Sendable (Call) -> Void
+    ) throws -> Engine {
         let loop = try EpollLoop(name: "loop")
         try loop.start()
         let settings = EngineSettings(
-            listeners: [.init(.udp, SocketAddress(ip: .loopback4, port: port))], rtpPorts: rtp,
-            limits: .init(calls: 100_000, callsPerSecond: 1_000_000), codecs: ["pcma", "pcmu"])
+            listeners: [listener], rtpPorts: rtp, limits: .init(calls: 100_000, callsPerSecond: 1_000_000), tls: tls,
+            codecs: ["pcma", "pcmu"])
         return try Engine(
             settings: settings, loops: [loop], workers: MediaWorkers(),
             nameWorkers: WorkerPool(name: "names", threads: 1, limit: 64), seed: .random(in: 0...UInt64.max),
             onIncoming: onIncoming)
     }
 
-    static func answer(port: UInt16, prompt: String?) throws {
-        let engine = try engine(port: port, rtp: 30000...49999) { call in
+    static func answer(_ listener: EngineSettings.Listener, tls: TLSContext, prompt: String?) throws {
+        let engine = try engine(listener, tls: tls, rtp: 30000...49999) { call in
             let task = call.loop.spawn {
                 do {
                     try await call.answer()
@@ -66,13 +101,15 @@ enum CallBench {
     }
 
     /// Places calls at an even rate; each hangs up `hold` after its answer. Ends when all are over.
-    static func place(target: Int, rate: Int, count: Int, hold: Duration, prompt: String?) throws {
-        let engine = try engine(port: 0, rtp: 10000...29999) { call in call.hangUp(.normal) }
+    static func place(_ targets: Targets, tls: TLSContext, rate: Int, count: Int, hold: Duration, prompt: String?) throws {
+        // A listener of TLS would need a certificate; without one requests of the peer come by the connections that stand.
+        let listener = EngineSettings.Listener(
+            targets.transport == .tcp ? .tcp : .udp, SocketAddress(ip: .loopback4, port: 0))
+        let engine = try engine(listener, tls: tls, rtp: 10000...29999) { call in call.hangUp(.normal) }
         let tally = Locked(Tally())
         engine.withShard(0) { shard in
             let pacer = Pacer(
-                shard: shard, target: "sip:bench@127.0.0.1:\(target)", rate: rate, count: count, hold: hold, prompt: prompt,
-                tally: tally)
+                shard: shard, targets: targets, rate: rate, count: count, hold: hold, prompt: prompt, tally: tally)
             pacer.start()
         }
         while tally.withLock({ $0.successful + $0.failed }) < count { usleep(20_000) }
@@ -83,6 +120,18 @@ enum CallBench {
             #"{"successful":\#(sum.successful),"failed":\#(sum.failed),"sent":\#(sum.sent),"received":\#(sum.received),"lost":\#(sum.lost)}"#
         )
         exit(0)
+    }
+}
+
+/// Whom the calls go to.
+struct Targets: Sendable {
+    let port: Int
+    let transport: EngineSettings.Listener.Transport
+    let spread: Bool
+
+    func request(_ index: Int) -> CallRequest {
+        let host = spread ? "127.\(1 + index / 62_500 % 250).\(1 + index / 250 % 250).\(1 + index % 250)" : "127.0.0.1"
+        return CallRequest(target: "sip:bench@\(host):\(port)" + (transport == .udp ? "" : ";transport=\(transport)"))
     }
 }
 
@@ -97,6 +146,7 @@ struct Tally: Sendable {
 /// Starts calls on time: every millisecond those that are due.
 final class Pacer {
     private let shard: CallShard
+    private let targets: Targets
     private let request: CallRequest
     private let rate: Int
     private let count: Int
@@ -106,9 +156,10 @@ final class Pacer {
     private var placed = 0
     private var began = Instant.zero
 
-    init(shard: CallShard, target: String, rate: Int, count: Int, hold: Duration, prompt: String?, tally: Locked<Tally>) {
+    init(shard: CallShard, targets: Targets, rate: Int, count: Int, hold: Duration, prompt: String?, tally: Locked<Tally>) {
         self.shard = shard
-        request = CallRequest(target: target)
+        self.targets = targets
+        request = targets.request(0)
         self.rate = rate
         self.count = count
         self.hold = hold
@@ -131,7 +182,9 @@ final class Pacer {
     }
 
     private func place() {
-        guard let call = try? shard.place(request), !call.state.isEnded else { return tally.withLock { $0.failed += 1 } }
+        guard let call = try? shard.place(targets.spread ? targets.request(placed) : request), !call.state.isEnded else {
+            return tally.withLock { $0.failed += 1 }
+        }
         let (hold, prompt, tally) = (hold, prompt, tally)
         let task = call.loop.spawn {
             do {

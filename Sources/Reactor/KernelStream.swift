@@ -58,6 +58,8 @@ final class KernelStream: StreamConnection {
             let watcher = StreamWatcher(descriptor: descriptor)
             watcher.stream = self
             try epoll.watch(watcher, for: EPOLLOUT)
+            // The system has chosen the port by now.
+            if let local = try? KernelSocket.localAddress(descriptor) { localAddress = local }
             watched = EPOLLOUT
             self.watcher = watcher
         }
@@ -294,7 +296,7 @@ final class KernelListener: StreamListener {
     static func listen(
         on loop: EpollLoop, address: SocketAddress, options: StreamOptions, onAccept: @escaping (StreamConnection) -> Void
     ) throws(SystemError) -> KernelListener {
-        let descriptor = try KernelSocket.make(stream: true, for: address.ip)
+        let descriptor = try KernelSocket.make(stream: true, for: address.ip, v6Only: options.v6Only)
         return try KernelSocket.closing(descriptor) { () throws(SystemError) -> KernelListener in
             try SystemCall.setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR")
             if options.reusePort { try SystemCall.setOption(descriptor, SOL_SOCKET, SO_REUSEPORT, 1, "SO_REUSEPORT") }

@@ -10,6 +10,8 @@ package struct StreamOptions: Sendable {
     package var outputLimit = 1 << 20
     /// Lets several listeners share an address.
     package var reusePort = false
+    /// An IPv6 listener takes IPv6 only, so that IPv4 can have a listener of its own on the same port.
+    package var v6Only = false
     /// Connections that wait to be accepted.
     package var backlog = 256
 
@@ -26,6 +28,19 @@ package enum StreamEnd: Hashable, Sendable {
     case timedOut
     /// The system's reason: refused, reset, no route.
     case failed(SystemError)
+    /// TLS did not come about, or broke.
+    case insecure(TLSFailure)
+
+    /// A sentence for a person.
+    package func words(about peer: SocketAddress) -> String {
+        switch self {
+        case .closed: "connect \(peer): given up"
+        case .ended: "connect \(peer): ended by the peer"
+        case .timedOut: "connect \(peer): no answer in time"
+        case .failed(let error): "\(error)"
+        case .insecure(let failure): "TLS with \(peer): \(failure)"
+        }
+    }
 }
 
 /// What a stream counted.
@@ -139,14 +154,7 @@ package struct StreamNotOpened: Error, Hashable, Sendable, CustomStringConvertib
     /// `closed`: the task was cancelled.
     package let reason: StreamEnd
 
-    package var description: String {
-        switch reason {
-        case .closed: "connect \(peer): given up"
-        case .ended: "connect \(peer): ended by the peer"
-        case .timedOut: "connect \(peer): no answer in time"
-        case .failed(let error): "\(error)"
-        }
-    }
+    package var description: String { reason.words(about: peer) }
 }
 
 extension EventLoop {

@@ -21,7 +21,7 @@ package final class VirtualWorld {
     /// An engine on a host of its own, listening on UDP and TCP 5060.
     package func engine(
         at ip: String, settings adjust: ((inout EngineSettings) -> Void)?, trace: (@Sendable (TracedMessage) -> Void)? = nil,
-        onIncoming: ((Call) -> Void)? = nil
+        onNotice: (@Sendable (SignalingNotice) -> Void)? = nil, onIncoming: ((Call) -> Void)? = nil
     ) throws -> Engine {
         let address = SocketAddress(ip: IPAddress(ip)!, port: 5060)
         var settings = EngineSettings(
@@ -29,7 +29,7 @@ package final class VirtualWorld {
         adjust?(&settings)
         let engine = try Engine(
             settings: settings, loops: [loop], workers: workers, nameWorkers: .inline(name: "names"),
-            seed: seed &* 31 &+ UInt64(engines.count), trace: trace, onIncoming: { _ in })
+            seed: seed &* 31 &+ UInt64(engines.count), trace: trace, onNotice: onNotice, onIncoming: { _ in })
         engine.shard(0).onIncoming = onIncoming
         engines.append(engine)
         return engine

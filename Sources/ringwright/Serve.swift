@@ -10,6 +10,7 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
     for warning in warnings { Terminal.note("\(warning)") }
     ProcessSignal.ignoreBrokenPipes()
     _ = try? DescriptorLimit.raise()
+    if let warning = rules.certificateWarning { Terminal.note("warning: \(warning)") }
     for finding in try Doctor.atStart(rules.configuration) { Terminal.note(finding.line) }
 
     let logThread = try makeLog(rules.configuration.log)

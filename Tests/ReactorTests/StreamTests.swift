@@ -38,6 +38,17 @@ import Testing
         }
     }
 
+    @Test func bothFamiliesOnOnePort() async throws {
+        try await LoopKind.epoll.run { loop in
+            let four = try loop.listen(on: SocketAddress(ip: .any4, port: 0)) { _ in }
+            defer { four.close() }
+            var options = StreamOptions()
+            options.v6Only = true
+            let six = try loop.listen(on: SocketAddress(ip: .any6, port: four.localAddress.port), options: options) { _ in }
+            six.close()
+        }
+    }
+
     @Test(arguments: LoopKind.allCases) func aResetIsTold(_ kind: LoopKind) async throws {
         try await kind.run { loop in
             let listener = try loop.listen(on: loopback) { stream in

@@ -3,6 +3,7 @@
 import Basics
 import CallEngine
 import FlowEngine
+import Reactor
 import SIP
 import Server
 import Testing
@@ -11,7 +12,7 @@ import Testing
     static let sources = ConfigurationSources(
         environment: ["CARRIER_PASSWORD": "geheim", "SHOP_URL": "https://shop.example.com", "HOST": "192.0.2.7"],
         readFile: { ["/run/secrets/desk": "tisch\n"][$0] },
-        fileExists: { ["etc/flows/reception.yaml", "etc/flows/orders.yaml"].contains($0) })
+        fileExists: { ["etc/flows/reception.yaml", "etc/flows/orders.yaml", "etc/key.pem", "etc/chain.pem"].contains($0) })
 
     func read(_ text: String, _ overrides: [String] = []) -> (configuration: Configuration, findings: [String]) {
         let result = ConfigurationReader.read(
@@ -29,6 +30,7 @@ import Testing
               session-timer: 30m
               connections: 100
               idle: 2m
+              tls: { certificate: chain.pem, key: key.pem, ca: system, client-certificates: required, minimum: 1.3 }
             rtp: { ports: 21000-21999, srtp: off, timeout: 1m30s }
             limits: { calls: 400, calls-per-second: 50, per-source: 30/m }
             lines:
@@ -56,6 +58,12 @@ import Testing
         #expect(configuration.sip.external == IPAddress("203.0.113.10"))
         #expect(configuration.sip.sessionTimer.interval == 1800)
         #expect(configuration.engineSettings.streams == EngineSettings.Streams(limit: 100, idle: .seconds(120)))
+        var tls = TLSSettings()
+        tls.certificate = "etc/chain.pem"
+        tls.key = "etc/key.pem"
+        tls.requiresClientCertificate = true
+        tls.minimum = .tls13
+        #expect(configuration.sip.tls == tls)
         #expect(configuration.rtp.ports == 21000...21999)
         #expect(configuration.engineSettings.rtpTimeout == .seconds(90))
         #expect(configuration.limits == Admission.Limits(calls: 400, callsPerSecond: 50, perSource: 0.5))
@@ -92,6 +100,19 @@ import Testing
         #expect(configuration.engineSettings.lines.map(\.name) == ["carrier", "desk"])
     }
 
+    @Test func webSockets() throws {
+        let (configuration, findings) = read(
+            """
+            sip: { listen: [ "ws:0.0.0.0:8088", "wss:[::]:7443/sip" ], tls: { certificate: chain.pem, key: key.pem } }
+            lines: { web: { sip: { server: sbc.example.com, transport: wss, path: /ws } } }
+            """)
+        #expect(findings == [])
+        #expect(configuration.sip.listen.map(\.transport) == [.ws, .wss])
+        #expect(configuration.sip.listen.map(\.path) == ["/", "/sip"])
+        let line = try #require(configuration.line(named: "web"))
+        #expect(line.transport == .wss && line.path == "/ws")
+    }
+
     @Test func withoutAFileTheDefaults() {
         let (configuration, findings) = read("")
         #expect(findings == [])
@@ -113,11 +134,19 @@ import Testing
         ("- sip", "1:1: error: the configuration is a mapping, not a list"),
         (
             "sip: { listen: [\"udp:0.0.0.0:5060\", \"tls:0.0.0.0:5061\"] }",
-            "1:37: error: `sip.listen`: `tls:0.0.0.0:5061` (SIP over TLS) is not built yet"
+            "1:6: error: tls:0.0.0.0:5061 in `sip.listen` needs a certificate"
         ),
         (
             "sip: { listen: \"wss:0.0.0.0:7443/sip\" }",
-            "1:16: error: `sip.listen`: `wss:0.0.0.0:7443/sip` (SIP over WebSocket) is not built yet"
+            "1:6: error: wss:0.0.0.0:7443 in `sip.listen` needs a certificate"
+        ),
+        (
+            "sip: { listen: \"udp:0.0.0.0:5060/sip\" }",
+            "1:16: error: `sip.listen`: `udp:0.0.0.0:5060/sip` has no address and port"
+        ),
+        (
+            "lines: { a: { sip: { server: b, path: /sip } } }",
+            "1:39: error: `lines.a.sip.path` is that of a WebSocket and begins with /: not `/sip`"
         ),
         (
             "sip: { listen: \"upd:0.0.0.0:5060\" }",
@@ -126,7 +155,13 @@ import Testing
         ("sip: { listen: \"udp:example.com\" }", "1:16: error: `sip.listen`: `udp:example.com` has no address and port"),
         ("sip: { listen: [\"udp:1.2.3.4:5\", \"udp:1.2.3.4:5\"] }", "1:34: error: `sip.listen` has `udp:1.2.3.4:5` twice"),
         ("sip: { listen: [] }", "1:6: error: `sip.listen` is empty"),
-        ("sip: { tls: { key: a } }", "1:8: error: `sip.tls` (certificates for TLS) is not built yet"),
+        ("sip: { tls: { key: key.pem } }", "1:20: error: `sip.tls.key` without a `certificate`"),
+        ("sip: { tls: { certificate: a.pem } }", "1:28: error: `sip.tls.certificate`: there is no file etc/a.pem"),
+        ("sip: { tls: { ca: a.pem } }", "1:19: error: `sip.tls.ca`: there is no file etc/a.pem"),
+        ("sip: { tls: { verify: false } }", "1:23: warning: servers are believed whatever certificate they show"),
+        ("sip: { tls: { verify: maybe } }", "1:23: error: `sip.tls.verify` is not `maybe`"),
+        ("sip: { tls: { minimum: 1.1 } }", "1:24: error: `sip.tls.minimum` is not `1.1`"),
+        ("sip: { tls: { cert: a } }", "1:15: error: `cert` is unknown in `sip.tls`"),
         ("sip: { external: example.com }", "1:18: error: `sip.external` is an address, not `example.com`"),
         ("sip: { session-timer: 60s }", "1:23: error: `sip.session-timer` is a time from 90s to 24h or `off`, not `60s`"),
         ("rtp: { ports: 20000 }", "1:15: error: `rtp.ports` is a range"),
@@ -150,8 +185,12 @@ import Testing
             "1:33: error: `lines.a.sip.monitor` (watching a trunk by OPTIONS) is not built yet"
         ),
         (
+            "lines: { a: { sip: { server: b, transport: sctp } } }",
+            "1:44: error: `lines.a.sip.transport` is not `sctp`"
+        ),
+        (
             "lines: { a: { sip: { server: b, transport: tls } } }",
-            "1:44: error: `lines.a.sip.transport: tls` (SIP over TLS) is not built yet"
+            "1:13: warning: `lines.a` uses TLS, and `sip.listen` has no tls"
         ),
         (
             "lines: { a: { sip: { server: b }, second-call: reject } }",
@@ -274,6 +313,9 @@ import Testing
         ("sip:anna@pbx.example.com", true),
         ("SIP:Anna@PBX.example.COM", true),
         ("sip:anna@pbx.example.com;transport=tcp", true),
+        ("sip:anna@pbx.example.com;transport=tls", true),
+        ("sip:anna@pbx.example.com;transport=ws", false),
+        ("sip:anna@pbx.example.com;transport", false),
         ("tel:+15551234", true),
         ("user:hall", true),
         ("sip:100@192.0.2.1:5070", true),

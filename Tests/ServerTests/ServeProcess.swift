@@ -56,6 +56,7 @@ final class ServeProcess {
 
     /// Where it takes calls, and where its pages are.
     var address: String? { line(after: "listening on udp:") }
+    var secureAddress: String? { line(after: "listening on tls:") }
     var page: String? { line(after: "health and metrics on ") }
 
     var processIdentifier: Int32 { process.processIdentifier }

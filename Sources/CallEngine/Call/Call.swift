@@ -62,6 +62,10 @@ package final class Call {
     var challenges = 0
     /// The INVITE found nobody: no response came, or it could not be sent.
     var noResponse = false
+    /// Why it could not be sent, in words; empty when nobody knows.
+    var failureReason = ""
+    /// The INVITE goes over TCP for its size.
+    var isMovedForSize = false
     var milestones: [MilestoneWait] = []
     /// Resumed when media can flow after `answer`: nil, or why it cannot.
     var answering: Waiter<CallControlError?>?
@@ -185,12 +189,14 @@ package final class Call {
     /// came by one.
     private func nextHop(_ request: OutgoingRequest) -> Hop {
         guard let found = shard.place(of: request.nextHop) else { return hop }
-        let ip = found.address.ip
+        let ip = found.ip
         // A phone behind NAT names an address in its Contact that leads nowhere from here: its messages show the one that does.
         let isHidden = ip.isPrivate && !hop.address.ip.isPrivate && session?.machine.dialog?.routes.isEmpty == true
         if ip.isUnspecified || isHidden { return hop }
-        var next = Hop(transport: found.transport ?? hop.transport, address: found.address)
-        if next.transport == hop.transport { next.connection = hop.connection }
+        let transport = found.transport ?? hop.transport
+        var next = Hop(transport: transport, address: SocketAddress(ip: ip, port: found.port ?? transport.usualPort))
+        // A connection that has to be made anew is asked for the name that was called.
+        if transport == hop.transport { (next.connection, next.host) = (hop.connection, hop.host) }
         return next
     }
 

@@ -44,7 +44,8 @@ extension Call {
         let tag = shard.endpoint.newToken()
         let placing = Placing(
             uri: target.requestURI, from: shard.fromValue(from, displayName, local, tag: tag), to: target.to,
-            callID: shard.newCallID(at: local), cSeq: 1, end: shard.localEnd(hop.transport, local), offer: localDescription)
+            callID: shard.newCallID(at: local), cSeq: 1,
+            end: shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips), offer: localDescription)
         ourFrom = placing.from
         register(callID: placing.callID[...], tag: tag[...])
         send(placing)
@@ -71,6 +72,11 @@ extension Call {
         writer.append(addedRows)
         writer.finish(body: placing.offer, type: "application/sdp")
         let octets = writer.octets
+        if let end = endForSize(octets.count) {
+            var moved = placing
+            moved.end = end
+            return send(moved)
+        }
         guard let invite = try? Message(parsing: octets) else {
             preconditionFailure("our own INVITE can be read")
         }
@@ -90,8 +96,14 @@ extension Call {
             case .timedOut:
                 noResponse = true
                 update { $0.inviteTimedOut(into: &$1) }
-            case .transportFailed:
+            case .transportFailed(let reason):
+                if let invite = session?.machine.invite, let end = endAfterStream() {
+                    // It begins anew, with another Via and Contact for the whole dialog.
+                    session = nil
+                    return placeAgain(invite, end: end)
+                }
                 noResponse = true
+                failureReason = reason
                 update { $0.inviteTransportFailed(into: &$1) }
             }
         }
@@ -161,6 +173,7 @@ extension Call {
         finalResponse = response
         let cause: CallEnd.Cause = noResponse ? .unreachable : CallEnd.cause(ofStatus: status)
         var detail = noResponse ? (status == 408 ? "no response to the INVITE" : "the INVITE could not be sent") : ""
+        if noResponse, status != 408, !failureReason.isEmpty { detail += ": \(failureReason)" }
         if (300..<400).contains(status), let contact = response?.header("Contact") { detail = "redirected to \(contact)" }
         finish(CallEnd(by: by, cause: cause, detail: detail))
         leave()

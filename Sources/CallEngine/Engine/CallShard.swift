@@ -50,14 +50,18 @@ package final class CallShard {
     /// The room for a session's actions, used again by the next event.
     @exclusivity(unchecked) private var spareActions: [SessionAction] = []
     private var digests: [String: DigestClient] = [:]
+    private var datagramPeers = DatagramPeers()
     private var rotations: [[String]: Int] = [:]
     @exclusivity(unchecked) private var random: SeededRandom
     @exclusivity(unchecked) private var known = KnownTexts()
+    /// This end's name over WebSockets that it has opened: nobody can connect to it (RFC 7118 section 5).
+    private lazy var invalidHost = endpoint.newToken() + Array(".invalid".utf8)
     /// Allow, Accept, Supported: for OPTIONS and 405.
     let capabilityRows: [UInt8]
 
     package init(
         index: Int, of shardCount: Int, loop: EventLoop, settings: EngineSettings, sender: any MessageSender,
+        hostNames: HostNames,
         services: MediaServices, gate: AdmissionGate, resolver: HostResolver, seed: UInt64
     ) {
         self.index = index
@@ -68,7 +72,8 @@ package final class CallShard {
         self.gate = gate
         self.resolver = resolver
         random = SeededRandom(seed: seed)
-        endpoint = SIPEndpoint(loop: loop, sender: sender, timers: settings.timers, seed: seed ^ 0x5bd1_e995_9d1b_54a5)
+        endpoint = SIPEndpoint(
+            loop: loop, sender: sender, timers: settings.timers, hostNames: hostNames, seed: seed ^ 0x5bd1_e995_9d1b_54a5)
         var writer = MessageWriter(capacity: 128)
         writer.header("Allow", text: screening.allow)
         writer.append("Accept: application/sdp\r\n")
@@ -121,8 +126,9 @@ package final class CallShard {
         do throws(ParseError) {
             session = CallSession(
                 try InviteSession(
-                    answering: invite, transaction: id, end: localEnd(hop.transport, local), timers: endpoint.timers,
-                    sessionTimer: settings.sessionTimer, seed: newSeed()))
+                    answering: invite, transaction: id,
+                    end: localEnd(hop.transport, local, secure: hop.transport.isSecure && invite.beginsSecureDialog),
+                    timers: endpoint.timers, sessionTimer: settings.sessionTimer, seed: newSeed()))
         } catch {
             gate.leave()
             return refuse(invite, id, hop, 400, [])
@@ -182,8 +188,9 @@ package final class CallShard {
     }
 
     private func send(_ call: Call, to ip: IPAddress, _ target: OutgoingTarget, _ request: CallRequest) {
+        let host = endpoint.hostNumber(target.host, path: target.path, over: target.transport)
         call.place(
-            target, to: Hop(transport: target.transport, address: SocketAddress(ip: ip, port: target.port)),
+            target, to: Hop(transport: target.transport, address: SocketAddress(ip: ip, port: target.port), host: host),
             from: request.from ?? call.line?.callerID, displayName: request.displayName)
     }
 
@@ -262,14 +269,20 @@ package final class CallShard {
         calls.remove(at: place)
     }
 
-    func localEnd(_ transport: Transport, _ address: SocketAddress) -> LocalEnd {
-        if let known = known.end, known.transport == transport, known.address == address { return known.end }
+    func localEnd(_ transport: Transport, _ address: SocketAddress, secure: Bool) -> LocalEnd {
+        if let known = known.end, known.transport == transport, known.address == address, known.secure == secure {
+            return known.end
+        }
         var writer = MessageWriter(capacity: 128)
         writer.header("Allow", text: screening.allow)
         writer.header("Supported", text: screening.supported)
         writer.header("User-Agent", text: settings.product)
-        let end = LocalEnd(transport: transport, address: address, headers: writer.octets)
-        known.end = (transport, address, end)
+        let isListenedFor =
+            transport != .ws && transport != .wss || settings.listeners.contains { $0.transport.onTheWire == transport }
+        let end = LocalEnd(
+            transport: transport, address: address, host: isListenedFor ? nil : invalidHost, secure: secure,
+            headers: writer.octets)
+        known.end = (transport, address, secure, end)
         return end
     }
 
@@ -279,7 +292,11 @@ package final class CallShard {
     }
 
     /// Where a URI of a dialog leads; nil for one without an address.
-    func place(of uri: [UInt8]) -> (address: SocketAddress, transport: Transport?)? { known.place(of: uri) }
+    func place(of uri: [UInt8]) -> KnownTexts.Place? { known.place(of: uri) }
+
+    /// Whether a peer has lately refused TCP.
+    func takesDatagramsOnly(_ peer: SocketAddress) -> Bool { datagramPeers.contains(peer, at: loop.now) }
+    func noteDatagramsOnly(_ peer: SocketAddress) { datagramPeers.note(peer, at: loop.now) }
 
     func newSeed() -> UInt64 { random.next() }
 

@@ -10,7 +10,8 @@ package final class Engine: Sendable {
     /// What is listened on, with the ports that the system chose.
     package let listeners: [EngineSettings.Listener]
     package let gate: AdmissionGate
-    private let front: LoopBound<SignalingFront>
+    /// The sockets of SIP, for who has connections to hand in.
+    package let front: LoopBound<SignalingFront>
     private let shards: [LoopBound<CallShard>]
     /// Messages of other loops' dialogs that wait at one loop, at most; more are dropped as a full socket would.
     private static let handOverLimit = 16_384
@@ -22,15 +23,19 @@ package final class Engine: Sendable {
     ///   - onIncoming: gets each call that came in, on the call's loop; it starts the flow there.
     package init(
         settings: EngineSettings, loops: [EventLoop], workers: MediaWorkers, nameWorkers: WorkerPool, seed: UInt64,
-        trace: (@Sendable (TracedMessage) -> Void)? = nil, onIncoming: @escaping @Sendable (Call) -> Void
+        trace: (@Sendable (TracedMessage) -> Void)? = nil, onNotice: (@Sendable (SignalingNotice) -> Void)? = nil,
+        onIncoming: @escaping @Sendable (Call) -> Void
     ) throws(SystemError) {
         self.settings = settings
         let gate = AdmissionGate(limits: settings.limits)
         self.gate = gate
         let first = loops[0]
+        let hostNames = HostNames()
         let front = try first.runAndWait { () throws(SystemError) -> LoopBound<SignalingFront> in
             let front = SignalingFront(
-                loop: first, listeners: settings.listeners, streams: settings.streams, external: settings.external)
+                loop: first, listeners: settings.listeners, streams: settings.streams, external: settings.external,
+                tls: settings.tls, hostNames: hostNames)
+            front.onNotice = onNotice
             front.trace = trace
             try front.start()
             return LoopBound(front, on: first)
@@ -48,7 +53,7 @@ package final class Engine: Sendable {
                         loop: loop, front: front, handles: handles,
                         addressing: LocalAddressing(listeners: listeners, external: settings.external))
                 let shard = CallShard(
-                    index: index, of: loops.count, loop: loop, settings: settings, sender: sender,
+                    index: index, of: loops.count, loop: loop, settings: settings, sender: sender, hostNames: hostNames,
                     services: MediaServices(
                         loop: loop, ports: settings.rtpPorts.share(index, of: loops.count), bindTo: bindTo, workers: workers),
                     gate: gate, resolver: HostResolver(loop: loop, workers: nameWorkers), seed: seed &+ UInt64(index) &* 7919)
@@ -71,7 +76,9 @@ package final class Engine: Sendable {
         let shards = self.shards
         front.runAndWait { front in
             let home = shards[0].onLoop
-            front.onFailure = { hop in for shard in shards { shard.run { $0.endpoint.hopFailed(hop) } } }
+            front.onFailure = { hop, reason in
+                for shard in shards { shard.run { $0.endpoint.hopFailed(hop, because: reason) } }
+            }
             guard shards.count > 1 else {
                 front.onMessage = { message, hop in home.endpoint.receive(message, from: hop) }
                 return
@@ -111,6 +118,9 @@ package final class Engine: Sendable {
     /// From now on new calls are refused with 503; those that exist go on.
     package func drain() { gate.drain() }
 
+    /// Other certificates and rules of TLS, for connections from now on; those that stand keep theirs.
+    package func use(_ tls: TLSContext) { front.run { $0.use(tls) } }
+
     /// Ends all calls and closes everything. Not from a loop. What was to be said to peers is given `grace` to go out.
     package func close() {
         for shard in shards { shard.runAndWait { $0.close() } }
@@ -133,7 +143,7 @@ private final class RemoteSender: MessageSender {
     }
 
     func send(_ octets: [UInt8], to hop: Hop) {
-        if hop.transport == .udp, let index = addressing.socket(for: hop) {
+        if hop.transport == .udp, let index = addressing.socket(for: hop, on: loop) {
             octets.withUnsafeBytes { senders[index].send($0, to: hop.address) }
         } else {
             front.run { $0.send(octets, to: hop) }

@@ -1,18 +1,38 @@
 package import Basics
+package import Reactor
 package import SIP
 
 /// Everything the engine is told before it starts; `Server` reads it from `ringwright.yaml`.
 package struct EngineSettings: Sendable {
     /// Where SIP is listened for.
     package struct Listener: Hashable, Sendable {
-        package enum Transport: String, Hashable, Sendable {
+        package enum Transport: String, Hashable, Sendable, CaseIterable {
             case udp
             case tcp
+            case tls
+            /// WebSockets (RFC 7118): the engine is handed their connections.
+            case ws
+            case wss
+
+            package var isWebSocket: Bool { self == .ws || self == .wss }
+
+            /// The transport as messages name it.
+            package var onTheWire: SIP.Transport {
+                switch self {
+                case .udp: .udp
+                case .tcp: .tcp
+                case .tls: .tls
+                case .ws: .ws
+                case .wss: .wss
+                }
+            }
         }
 
         package var transport: Transport
         /// Port 0: the system chooses.
         package var address: SocketAddress
+        /// Of WebSockets: where they are, beginning with a slash.
+        package var path = "/"
 
         package init(_ transport: Transport, _ address: SocketAddress) {
             self.transport = transport
@@ -41,6 +61,10 @@ package struct EngineSettings: Sendable {
     package var rtpPorts: ClosedRange<UInt16>
     package var limits: Admission.Limits
     package var lines: [LineSettings]
+    /// Certificates and rules of TLS; listeners of it need one with a certificate. nil: no TLS at all.
+    package var tls: TLSContext?
+    /// WebSockets to servers can be opened: the front is given the opener.
+    package var opensWebSockets = false
     /// Codecs offered and accepted where a line does not say otherwise, best first, as `pcmu` or `pcma`.
     package var codecs: [String]
     /// An answered call on which nothing was heard for so long is ended; zero: never.
@@ -56,8 +80,8 @@ package struct EngineSettings: Sendable {
 
     package init(
         listeners: [Listener], streams: Streams = Streams(), external: IPAddress? = nil,
-        rtpPorts: ClosedRange<UInt16> = 20000...29999,
-        limits: Admission.Limits = Admission.Limits(), lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
+        rtpPorts: ClosedRange<UInt16> = 20000...29999, limits: Admission.Limits = Admission.Limits(),
+        lines: [LineSettings] = [], tls: TLSContext? = nil, codecs: [String] = ["pcmu", "pcma"],
         rtpTimeout: Duration = .seconds(60), country: String = "us", product: String = "Ringwright",
         sessionTimer: SessionTimer.Settings = SessionTimer.Settings(), timers: SIPTimers = SIPTimers()
     ) {
@@ -67,6 +91,7 @@ package struct EngineSettings: Sendable {
         self.rtpPorts = rtpPorts
         self.limits = limits
         self.lines = lines
+        self.tls = tls
         self.codecs = codecs
         self.rtpTimeout = rtpTimeout
         self.country = country
@@ -95,10 +120,12 @@ package struct SIPTimers: Equatable, Sendable {
 /// A SIP trunk: where calls come from and go out through.
 package struct LineSettings: Equatable, Sendable {
     package var name: String
-    /// Host name or address, and port (5060 when nil).
+    /// Host name or address, and port (nil: the transport's own, 5060 or for TLS 5061).
     package var server: String
     package var port: UInt16?
     package var transport: EngineSettings.Listener.Transport
+    /// Of a WebSocket: its path on the server.
+    package var path = "/"
     /// Networks whose calls belong to this line.
     package var from: [IPNetwork]
     package var username: String?

@@ -5,12 +5,19 @@ import Basics
 import SIP
 
 struct KnownTexts {
-    var end: (transport: Transport, address: SocketAddress, end: LocalEnd)?
+    /// Where a URI leads, as far as it says so.
+    struct Place {
+        var ip: IPAddress
+        var port: UInt16?
+        var transport: Transport?
+    }
+
+    var end: (transport: Transport, address: SocketAddress, secure: Bool, end: LocalEnd)?
     var target: OutgoingTarget?
     private var host: (ip: IPAddress, octets: [UInt8])?
     private var from: (from: String, isName: Bool, displayName: String, ip: IPAddress, octets: [UInt8])?
-    private var lastPlace: (uri: [UInt8], address: SocketAddress, transport: Transport?)?
-    private var places: [[UInt8]: (address: SocketAddress, transport: Transport?)] = [:]
+    private var lastPlace: (uri: [UInt8], place: Place)?
+    private var places: [[UInt8]: Place] = [:]
     private static let capacity = 1000
 
     /// `@` and the address, as in a Call-ID.
@@ -46,17 +53,16 @@ struct KnownTexts {
     }
 
     /// Address and transport of a URI; nil for one without an address.
-    mutating func place(of uri: [UInt8]) -> (address: SocketAddress, transport: Transport?)? {
-        if let lastPlace, lastPlace.uri == uri { return (lastPlace.address, lastPlace.transport) }
+    mutating func place(of uri: [UInt8]) -> Place? {
+        if let lastPlace, lastPlace.uri == uri { return lastPlace.place }
         guard let place = places[uri] ?? read(uri) else { return nil }
-        lastPlace = (uri, place.address, place.transport)
+        lastPlace = (uri, place)
         return place
     }
 
-    private mutating func read(_ uri: [UInt8]) -> (address: SocketAddress, transport: Transport?)? {
+    private mutating func read(_ uri: [UInt8]) -> Place? {
         guard let read = try? URI(uri, OctetRange(0, uri.count)), let ip = read.address else { return nil }
-        let name = read.parameter("transport")?.lowercased()
-        let place = (SocketAddress(ip: ip, port: read.portOrDefault), name.map { $0 == "tcp" ? Transport.tcp : .udp })
+        let place = Place(ip: ip, port: read.port, transport: read.transport)
         if places.count >= Self.capacity { places.removeAll() }
         places[uri] = place
         return place

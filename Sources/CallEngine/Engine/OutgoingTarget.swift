@@ -16,6 +16,8 @@ final class OutgoingTarget {
     /// `host`, where it is an address.
     let ip: IPAddress?
     let port: UInt16
+    /// Of a WebSocket.
+    let path: String
     let transport: Transport
     /// Which of the engine's lines the call goes out through.
     let line: Int?
@@ -28,35 +30,38 @@ final class OutgoingTarget {
         if let lineName, line == nil { throw invalid("there is no line \"\(lineName)\"") }
         let way = line.map { settings.lines[$0] }
         var whole = text
-        if let way, !text.hasPrefix("sip:") {
+        if let way, !text.hasPrefix("sip:"), !text.hasPrefix("sips:") {
             let user = text.hasPrefix("tel:") ? String(text.dropFirst(4)) : text
             let port = way.port.map { ":\($0)" } ?? ""
             whole = "sip:\(user)@\(way.server)\(port)"
         }
         guard let uri = try? URI(whole) else { throw invalid("\"\(text)\" is no SIP URI (sip:user@host)") }
-        guard uri.scheme == .sip else {
-            throw invalid(
-                "\"\(text)\": only sip: targets can be called\(uri.scheme == .sips ? "; sips: is not built yet" : "")")
-        }
+        guard uri.isSIP else { throw invalid("\"\(text)\": only sip: and sips: targets can be called") }
         self.uri = uri
         requestURI = Array(uri.octetsOfURI)
         to = [UInt8(ascii: "<")] + requestURI + [UInt8(ascii: ">")]
         host = way?.server ?? uri.host
+        path = way?.path ?? "/"
         ip = IPAddress(host)
         if let way {
-            port = way.port ?? 5060
-            transport = way.transport == .tcp ? .tcp : .udp
-        } else {
-            port = uri.portOrDefault
-            switch uri.parameter("transport")?.lowercased() {
-            case nil, "udp": transport = .udp
-            case "tcp": transport = .tcp
-            case let other?: throw invalid("transport \(other) is not built yet")
+            transport = way.transport.onTheWire
+            port = way.port ?? transport.usualPort
+            guard uri.scheme == .sip || transport.isSecure else {
+                throw invalid("\"\(text)\" asks for TLS, which the line \"\(way.name)\" does not use")
             }
+        } else {
+            transport = uri.transport ?? .udp
+            port = uri.port(over: transport)
         }
-        let needed: EngineSettings.Listener.Transport = transport == .tcp ? .tcp : .udp
-        guard needed == .tcp || settings.listeners.contains(where: { $0.transport == needed }) else {
-            throw invalid("no \(needed.rawValue) socket is open to call from")
+        switch transport {
+        case .udp:
+            guard settings.listeners.contains(where: { $0.transport == .udp }) else {
+                throw invalid("no udp socket is open to call from")
+            }
+        case .tcp: break
+        case .tls: guard settings.tls != nil else { throw invalid("TLS is not set up") }
+        case .ws, .wss: guard settings.opensWebSockets else { throw invalid("WebSockets are not set up") }
+        case .other: throw invalid("\"\(text)\": transport \(uri.parameter("transport") ?? "") is not built yet")
         }
     }
 

@@ -9,7 +9,7 @@ package struct LocalAddressing {
     /// What is listened on, with the ports that the system chose; for datagrams in the order of their `Hop.connection` less one.
     package let listeners: [EngineSettings.Listener]
     private let datagrams: [SocketAddress]
-    private let stream: SocketAddress?
+    private let streams: [Transport: [SocketAddress]]
     package let external: IPAddress?
     private var known: [IPAddress: IPAddress] = [:]
     /// Peers that are remembered; then it starts anew.
@@ -19,22 +19,45 @@ package struct LocalAddressing {
         self.listeners = listeners
         self.external = external
         datagrams = listeners.filter { $0.transport == .udp }.map(\.address)
-        stream = listeners.first { $0.transport == .tcp }?.address
+        let others = listeners.filter { $0.transport != .udp }.map { ($0.transport.onTheWire, [$0.address]) }
+        streams = Dictionary(others, uniquingKeysWith: +)
     }
 
-    /// Which of the datagram sockets sends to this hop; nil when none can. Mutating so that a property that is asked is not copied.
-    package mutating func socket(for hop: Hop) -> Int? {
+    /// Whether peers can open a stream of this kind to here.
+    package func listens(over transport: Transport) -> Bool { streams[transport] != nil }
+
+    /// Which of the datagram sockets sends to this hop; nil when none can. Of several interfaces it is the one with a way to the peer.
+    /// Mutating so that a property that is asked is not copied.
+    package mutating func socket(for hop: Hop, on loop: EventLoop) -> Int? {
         if hop.connection > 0, Int(hop.connection) <= datagrams.count { return Int(hop.connection) - 1 }
-        return datagrams.firstIndex { $0.ip.isV6 == hop.address.ip.isV6 } ?? datagrams.firstIndex { $0.ip == .any6 }
+        return index(in: datagrams, for: hop.address.ip, on: loop)
     }
 
-    /// For a stream the port that is listened on: a peer that has lost the stream connects to it.
+    private mutating func index(in addresses: [SocketAddress], for peer: IPAddress, on loop: EventLoop) -> Int? {
+        guard let first = addresses.firstIndex(where: { $0.ip.isV6 == peer.isV6 }) else {
+            return addresses.firstIndex { $0.ip == .any6 }
+        }
+        guard addresses[(first + 1)...].contains(where: { $0.ip.isV6 == peer.isV6 }) else { return first }
+        let own = address(toReach: peer, on: loop)
+        return addresses.firstIndex { $0.ip == own } ?? addresses.firstIndex { $0.ip.isUnspecified && $0.ip.isV6 == peer.isV6 }
+            ?? first
+    }
+
+    /// For a stream the port that is listened on: a peer that has lost the stream connects to it. The external address is for peers of its
+    /// own family.
     package mutating func address(to hop: Hop, on loop: EventLoop) -> SocketAddress {
-        let bound = hop.transport == .udp ? socket(for: hop).map { datagrams[$0] } : stream
-        let port = bound?.port ?? 5060
-        if let external { return SocketAddress(ip: external, port: port) }
-        if let bound, !bound.ip.isUnspecified { return SocketAddress(ip: bound.ip, port: port) }
-        return SocketAddress(ip: address(toReach: hop.address.ip, on: loop), port: port)
+        let peer = hop.address.ip
+        let bound: SocketAddress?
+        if hop.transport == .udp {
+            bound = socket(for: hop, on: loop).map { datagrams[$0] }
+        } else {
+            let listening = streams[hop.transport] ?? []
+            bound = index(in: listening, for: peer, on: loop).map { listening[$0] } ?? listening.first
+        }
+        let port = bound?.port ?? hop.transport.usualPort
+        if let external, external.isV6 == peer.isV6 { return SocketAddress(ip: external, port: port) }
+        if let bound, !bound.ip.isUnspecified, bound.ip.isV6 == peer.isV6 { return SocketAddress(ip: bound.ip, port: port) }
+        return SocketAddress(ip: address(toReach: peer, on: loop), port: port)
     }
 
     private mutating func address(toReach peer: IPAddress, on loop: EventLoop) -> IPAddress {

@@ -21,7 +21,8 @@ package protocol DialogUser: AnyObject {
 package enum ClientTransactionEvent {
     case response(Message, from: Hop)
     case timedOut
-    case transportFailed
+    /// With the reason in words; empty when nobody knows it.
+    case transportFailed(String)
 }
 
 /// Sends messages for a loop, which need not be the front's.
@@ -40,6 +41,7 @@ extension SignalingFront: MessageSender {}
 package final class SIPEndpoint {
     package let loop: EventLoop
     private let sender: any MessageSender
+    private let hostNames: HostNames
     @exclusivity(unchecked) private var layer: TransactionLayer
     /// What the layer asked for and is not done yet.
     @exclusivity(unchecked) private var actions: [TransactionAction] = []
@@ -51,13 +53,20 @@ package final class SIPEndpoint {
     @exclusivity(unchecked) private var users = TransactionUsers()
     @exclusivity(unchecked) private var dialogs = DialogUsers()
     private lazy var leftDialog = LeftDialog(endpoint: self)
+    /// Why the latest hop failed.
+    private var failureReason = ""
     /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
     package var onRequest: ((Message, TransactionID, Hop) -> Void)?
 
-    /// - Parameter seed: for branches, tags and Call-IDs; random outside of tests.
-    package init(loop: EventLoop, sender: any MessageSender, timers: SIPTimers, seed: UInt64) {
+    /// - Parameters:
+    ///   - hostNames: those of the sender, for hops whose peers have to prove their names.
+    ///   - seed: for branches, tags and Call-IDs; random outside of tests.
+    package init(
+        loop: EventLoop, sender: any MessageSender, timers: SIPTimers, hostNames: HostNames = HostNames(), seed: UInt64
+    ) {
         self.loop = loop
         self.sender = sender
+        self.hostNames = hostNames
         var values = TransactionTimers()
         values.t1 = timers.t1
         values.t2 = timers.t2
@@ -74,6 +83,14 @@ package final class SIPEndpoint {
     package func newToken() -> [UInt8] { layer.newToken() }
     package func newBranch() -> [UInt8] { layer.newBranch() }
     package func localAddress(to hop: Hop) -> SocketAddress { sender.localAddress(to: hop) }
+    /// The number for `Hop.host`; 0 where the transport asks for no name. A WebSocket's is its host and path.
+    package func hostNumber(_ name: String, path: String, over transport: Transport) -> UInt32 {
+        switch transport {
+        case .tls: hostNames.number(of: name)
+        case .ws, .wss: hostNames.number(of: name + path)
+        case .udp, .tcp, .other: 0
+        }
+    }
 
     /// While set, new INVITEs are refused by a stateless 503 with this Retry-After (seconds).
     package var overloadRetryAfter: Int? {
@@ -91,8 +108,9 @@ package final class SIPEndpoint {
     }
 
     /// The peer of this hop cannot be reached: its client transactions fail now instead of by their timers.
-    package func hopFailed(_ hop: Hop) {
+    package func hopFailed(_ hop: Hop, because reason: String = "") {
         guard !isStopped else { return }
+        failureReason = reason
         layer.hopFailed(hop, at: loop.now, into: &actions)
         perform()
     }
@@ -192,7 +210,7 @@ package final class SIPEndpoint {
         case .strayResponse(let message, let hop):
             if let tag = (try? message.from())?.tag { user(callID: message.callID, tag: tag)?.receivedStray(message, from: hop) }
         case .timedOut(let id): tell(id, .timedOut)
-        case .transportFailed(let id): tell(id, .transportFailed)
+        case .transportFailed(let id): tell(id, .transportFailed(failureReason))
         case .ended(let id): if case .left(let key) = users.remove(id) { dialogs.remove(key) }
         }
     }

@@ -1,5 +1,5 @@
 // SIP over streams (RFC 3261 section 18): the connections that were accepted or opened, one framer each. A connection is used again
-// for whatever goes to its peer. It knows nothing of transactions.
+// for whatever goes to its peer (RFC 5923: for TLS only under the host name that the peer has proved). It knows nothing of transactions.
 
 import Basics
 import Reactor
@@ -7,27 +7,45 @@ import SIP
 
 /// The streams of a front. Belongs to the front's loop.
 final class SIPStreams {
+    /// Who is at the other end.
+    private struct Peer: Hashable {
+        var transport: Transport
+        var address: SocketAddress
+        var host: UInt32
+    }
+
     /// A stream, from its first octet to its end.
     private final class Entry {
         let number: UInt32
         let stream: StreamConnection
+        let peer: Peer
+        let isOurs: Bool
         var framer = StreamFramer()
         var lastUse: Instant
+        var keepAlive = StreamKeepAlive()
+        /// A whole message has come.
+        var hasSpoken = false
 
-        init(number: UInt32, stream: StreamConnection, at now: Instant) {
+        init(number: UInt32, stream: StreamConnection, peer: Peer, isOurs: Bool, at now: Instant) {
             self.number = number
             self.stream = stream
+            self.peer = peer
+            self.isOurs = isOurs
             lastUse = now
         }
+
+        var hop: Hop { Hop(transport: peer.transport, address: peer.address, connection: number, host: peer.host) }
     }
 
     private let loop: EventLoop
     private var entries: [UInt32: Entry] = [:]
     /// The newest stream to each peer.
-    private var byPeer: [SocketAddress: UInt32] = [:]
+    private var byPeer: [Peer: UInt32] = [:]
     private var made: UInt32 = 0
     private var sweeping: LoopTimer?
     private let limits: EngineSettings.Streams
+    /// Those that were accepted and brought no whole message are not kept for longer than this.
+    static let silenceLimit = Duration.seconds(30)
 
     var counters = SignalingCounters()
     var onMessage: (([UInt8], Hop, SocketAddress) -> Void)?
@@ -35,6 +53,8 @@ final class SIPStreams {
     var onBroken: ((ParseError, [UInt8], Hop) -> Void)?
     /// A stream ended that had not been asked to: whoever waits for an answer on it learns it.
     var onEnd: ((Hop, StreamEnd) -> Void)?
+    /// Opens a stream to a peer; nil when there is none of that kind.
+    var opener: ((Hop) -> StreamConnection?)?
 
     init(loop: EventLoop, limits: EngineSettings.Streams) {
         self.loop = loop
@@ -43,52 +63,60 @@ final class SIPStreams {
 
     var count: Int { entries.count }
 
-    func accept(_ stream: StreamConnection) {
+    func accept(_ stream: StreamConnection, over transport: Transport) {
         guard entries.count < limits.limit else {
             counters.streamsRefused += 1
             return stream.abort()
         }
         counters.streamsAccepted += 1
-        adopt(stream)
+        adopt(stream, Peer(transport: transport, address: stream.peerAddress, host: 0), isOurs: false)
     }
 
     /// Sends by the hop's connection, by another one to the same peer, or by a new one. False when it could not even be queued.
     func send(_ bytes: UnsafeRawBufferPointer, to hop: Hop) -> Bool {
-        let entry = entries[hop.connection] ?? byPeer[hop.address].flatMap { entries[$0] } ?? open(hop.address)
-        guard let entry else { return false }
+        guard let entry = entry(for: hop) else { return false }
         entry.lastUse = loop.now
         return entry.stream.send(bytes)
     }
 
-    /// The address of this end of the stream to `peer`, when one stands.
-    func localAddress(to peer: SocketAddress) -> SocketAddress? {
-        byPeer[peer].flatMap { entries[$0] }.flatMap { $0.stream.isOpen ? $0.stream.localAddress : nil }
+    /// The address of this end of the stream to a peer, which is opened when there is none; nil when it cannot be.
+    func localAddress(to hop: Hop) -> SocketAddress? {
+        guard let address = entry(for: hop)?.stream.localAddress, address.port != 0 else { return nil }
+        return address
     }
 
     func closeAll() {
         sweeping?.cancel()
         sweeping = nil
         onEnd = nil
+        opener = nil
         for entry in entries.values { entry.stream.close() }
         entries.removeAll()
         byPeer.removeAll()
     }
 
-    private func open(_ peer: SocketAddress) -> Entry? {
+    private func entry(for hop: Hop) -> Entry? {
+        if let named = entries[hop.connection], named.peer.transport == hop.transport { return named }
+        let peer = Peer(transport: hop.transport, address: hop.address, host: hop.host)
+        return byPeer[peer].flatMap { entries[$0] } ?? open(peer, hop)
+    }
+
+    private func open(_ peer: Peer, _ hop: Hop) -> Entry? {
         guard entries.count < limits.limit else {
             counters.streamsRefused += 1
             return nil
         }
+        guard let stream = opener?(hop) else { return nil }
         counters.streamsOpened += 1
-        return adopt(loop.openStream(to: peer, timeout: .seconds(10)))
+        return adopt(stream, peer, isOurs: true)
     }
 
     @discardableResult
-    private func adopt(_ stream: StreamConnection) -> Entry {
+    private func adopt(_ stream: StreamConnection, _ peer: Peer, isOurs: Bool) -> Entry {
         made &+= 1
-        let entry = Entry(number: made, stream: stream, at: loop.now)
+        let entry = Entry(number: made, stream: stream, peer: peer, isOurs: isOurs, at: loop.now)
         entries[made] = entry
-        byPeer[stream.peerAddress] = made
+        byPeer[peer] = made
         stream.onReceive = { [weak self, weak entry] bytes in
             guard let self, let entry else { return }
             received(bytes, entry)
@@ -101,10 +129,6 @@ final class SIPStreams {
         return entry
     }
 
-    private func hop(of entry: Entry) -> Hop {
-        Hop(transport: .tcp, address: entry.stream.peerAddress, connection: entry.number)
-    }
-
     private func received(_ bytes: UnsafeRawBufferPointer, _ entry: Entry) {
         entry.lastUse = loop.now
         entry.framer.append(bytes)
@@ -112,12 +136,15 @@ final class SIPStreams {
             switch event {
             case .message(let octets):
                 counters.received += 1
-                onMessage?(octets, hop(of: entry), entry.stream.localAddress)
-            case .ping: entry.stream.send([13, 10])
-            case .pong: break
+                entry.hasSpoken = true
+                onMessage?(octets, entry.hop, entry.stream.localAddress)
+            case .ping:
+                entry.hasSpoken = true
+                entry.stream.send([13, 10])
+            case .pong: entry.keepAlive.answered()
             case .broken(let error, let head):
                 counters.malformed += 1
-                onBroken?(error, head, hop(of: entry))
+                onBroken?(error, head, entry.hop)
                 // What was answered still goes out; the rest of the stream can't be understood.
                 entry.stream.finish()
                 entry.stream.close()
@@ -128,19 +155,66 @@ final class SIPStreams {
 
     private func closed(_ entry: Entry, _ end: StreamEnd) {
         entries[entry.number] = nil
-        if byPeer[entry.stream.peerAddress] == entry.number { byPeer[entry.stream.peerAddress] = nil }
-        onEnd?(hop(of: entry), end)
+        if byPeer[entry.peer] == entry.number { byPeer[entry.peer] = nil }
+        onEnd?(entry.hop, end)
     }
 
-    /// Closes idle streams. The next look is when the one that rests longest may be due, and not sooner than in a second.
+    // MARK: Keeping and closing
+
+    private func limit(of entry: Entry) -> Duration {
+        entry.isOurs || entry.hasSpoken ? limits.idle : min(limits.idle, Self.silenceLimit)
+    }
+
+    /// Closes idle streams and pings others. The next look is when the one that rests longest is due, but not sooner than in a second
+    /// and, for the pings, not later than in ten.
     private func sweep() {
-        guard sweeping == nil, let oldest = entries.values.map(\.lastUse).min() else { return }
-        sweeping = loop.schedule(at: max(oldest + limits.idle, loop.now + .seconds(1))) { [weak self] in
+        guard sweeping == nil, let due = entries.values.map({ $0.lastUse + limit(of: $0) }).min() else { return }
+        sweeping = loop.schedule(at: max(min(due, loop.now + .seconds(10)), loop.now + .seconds(1))) { [weak self] in
             guard let self else { return }
             sweeping = nil
-            let limit = loop.now - limits.idle
-            for entry in entries.values where entry.lastUse <= limit { entry.stream.close() }
+            for entry in Array(entries.values) { look(at: entry) }
             sweep()
         }
+    }
+
+    private func look(at entry: Entry) {
+        let silence = loop.now - entry.lastUse
+        if silence >= limit(of: entry) { return entry.stream.close() }
+        guard entry.isOurs, entry.stream.isOpen else { return }
+        switch entry.keepAlive.next(afterSilence: silence, at: loop.now) {
+        case .nothing: break
+        case .ping: entry.stream.send([13, 10, 13, 10])
+        case .givenUp: entry.stream.close()
+        }
+    }
+}
+
+/// The client's part of keeping a stream alive (RFC 5626 sections 3.5.1 and 4.4.1): a double CRLF after a silence. A peer that has answered
+/// one before is expected to answer; one that never did knows nothing of it.
+struct StreamKeepAlive {
+    enum Step: Equatable {
+        case nothing
+        case ping
+        case givenUp
+    }
+
+    /// RFC 5626 has 95 to 120 seconds; many NATs forget sooner.
+    static let silence = Duration.seconds(60)
+    static let patience = Duration.seconds(10)
+    private var isExpected = false
+    private var asked: Instant?
+
+    mutating func answered() { if asked != nil { isExpected = true } }
+
+    mutating func next(afterSilence silence: Duration, at now: Instant) -> Step {
+        guard silence >= Self.silence else {
+            asked = nil
+            return .nothing
+        }
+        if let asked, now - asked < Self.silence {
+            return isExpected && now - asked >= Self.patience ? .givenUp : .nothing
+        }
+        asked = now
+        return .ping
     }
 }

@@ -12,6 +12,10 @@ package struct SignalingCounters: Equatable, Sendable {
     package var streamsAccepted: UInt64 = 0
     /// Streams refused because too many stood.
     package var streamsRefused: UInt64 = 0
+    /// Handshakes of TLS that came about, both roles, and how many of them were short ones.
+    package var handshakes: UInt64 = 0
+    package var handshakesResumed: UInt64 = 0
+    package var handshakesFailed: UInt64 = 0
 
     package init() {}
 }

@@ -14,33 +14,50 @@ package final class SignalingFront {
     @exclusivity(unchecked) private var sockets: [DatagramSocket] = []
     private var streamListeners: [StreamListener] = []
     private let streams: SIPStreams
+    private let secure: SecureStreams
+    private let channels: SIPChannels
     @exclusivity(unchecked) private var counted = SignalingCounters()
     /// Each whole message with its way and the local address that it came to, parsed and indexed but not yet checked.
     @exclusivity(unchecked) package var onMessage: ((Message, Hop) -> Void)?
-    /// Sending to this peer failed, or its stream ended: transactions that wait for it learn it.
-    @exclusivity(unchecked) package var onFailure: ((Hop) -> Void)?
+    /// Sending to this peer failed, or its stream ended: transactions that wait for it learn it, with the reason in words.
+    @exclusivity(unchecked) package var onFailure: ((Hop, String) -> Void)?
+    /// What an operator wants to know about streams.
+    package var onNotice: ((SignalingNotice) -> Void)? {
+        get { secure.onNotice }
+        set { secure.onNotice = newValue }
+    }
+    package let hostNames: HostNames
     /// Everything that passes, for ladders and captures; nil costs nothing.
     @exclusivity(unchecked) package var trace: ((TracedMessage) -> Void)?
     /// Where this end is reached; complete once `start` was called.
     @exclusivity(unchecked) package private(set) var addressing: LocalAddressing
 
+    /// - Parameter tls: for streams of TLS; a listener of them needs a certificate.
     package init(
-        loop: EventLoop, listeners: [EngineSettings.Listener], streams limits: EngineSettings.Streams, external: IPAddress?
+        loop: EventLoop, listeners: [EngineSettings.Listener], streams limits: EngineSettings.Streams, external: IPAddress?,
+        tls: TLSContext?, hostNames: HostNames
     ) {
         self.loop = loop
         self.listeners = listeners
         self.external = external
+        self.hostNames = hostNames
         streams = SIPStreams(loop: loop, limits: limits)
+        secure = SecureStreams(loop: loop, context: tls, hostNames: hostNames)
+        channels = SIPChannels(hostNames: hostNames)
         addressing = LocalAddressing(listeners: [], external: external)
     }
 
     package var counters: SignalingCounters {
         var sum = counted
-        sum.received += streams.counters.received
+        sum.received += streams.counters.received + channels.counters.received
         sum.malformed += streams.counters.malformed
-        sum.streamsOpened = streams.counters.streamsOpened
-        sum.streamsAccepted = streams.counters.streamsAccepted
-        sum.streamsRefused = streams.counters.streamsRefused
+        sum.streamsOpened = streams.counters.streamsOpened + channels.counters.streamsOpened
+        sum.streamsAccepted = streams.counters.streamsAccepted + channels.counters.streamsAccepted
+        sum.streamsRefused =
+            streams.counters.streamsRefused + secure.counters.streamsRefused + channels.counters.streamsRefused
+        sum.handshakes = secure.counters.handshakes
+        sum.handshakesResumed = secure.counters.handshakesResumed
+        sum.handshakesFailed = secure.counters.handshakesFailed
         return sum
     }
 
@@ -59,14 +76,36 @@ package final class SignalingFront {
         }
         streams.onMessage = { [weak self] octets, hop, local in self?.received(octets, from: hop, at: local) }
         streams.onBroken = { [weak self] error, head, hop in self?.refuse(error, head, hop) }
-        streams.onEnd = { [weak self] hop, _ in self?.onFailure?(hop) }
+        streams.onEnd = { [weak self] hop, end in self?.ended(hop, end) }
+        streams.opener = { [weak self] hop in self?.openStream(to: hop) }
+        channels.onMessage = { [weak self] octets, hop in self?.received(octets, from: hop, at: hop.address) }
+        channels.onEnd = { [weak self] hop, reason in
+            guard let self else { return }
+            if hop.host != 0 { onNotice?(.failed(reason)) }
+            onFailure?(hop, reason)
+        }
     }
+
+    /// Takes a WebSocket that a peer has opened; what happens on it is told by what comes back.
+    package func accept(
+        _ channel: any MessageChannel, over transport: EngineSettings.Listener.Transport, from peer: IPAddress
+    ) -> ChannelEvents {
+        channels.accept(channel, over: transport.onTheWire, from: peer)
+    }
+
+    /// Opens WebSockets to servers from now on.
+    package func use(_ opener: @escaping ChannelOpener) { channels.opener = opener }
+
+    /// Other certificates and rules of TLS for connections from now on.
+    package func use(_ tls: TLSContext) { secure.context = tls }
 
     package func close() {
         for socket in sockets { socket.close() }
         for listener in streamListeners { listener.close() }
         sockets = []
         streamListeners = []
+        secure.closeAll()
+        channels.closeAll()
         streams.closeAll()
     }
 
@@ -78,6 +117,7 @@ package final class SignalingFront {
             options.sendBuffer = 4 << 20
             options.reportsErrors = true
             options.sendQueueLimit = 8192
+            options.v6Only = hasOwnIPv4(listener)
             let socket = try loop.bindDatagram(to: listener.address, options: options)
             let index = sockets.count
             sockets.append(socket)
@@ -87,16 +127,51 @@ package final class SignalingFront {
             socket.onError = { [weak self] _, peer in
                 guard let self else { return }
                 counted.sendFailures += 1
-                if let peer { onFailure?(Hop(transport: .udp, address: peer, connection: UInt32(index + 1))) }
+                if let peer { onFailure?(Hop(transport: .udp, address: peer, connection: UInt32(index + 1)), "") }
             }
             return socket.localAddress
         case .tcp:
-            let opened = try loop.listen(on: listener.address) { [weak self] stream in
-                if let self { streams.accept(stream) } else { stream.abort() }
+            var options = StreamOptions()
+            options.v6Only = hasOwnIPv4(listener)
+            let opened = try loop.listen(on: listener.address, options: options) { [weak self] stream in
+                if let self { streams.accept(stream, over: .tcp) } else { stream.abort() }
             }
             streamListeners.append(opened)
             return opened.localAddress
+        case .tls:
+            precondition(secure.context?.canServe == true, "a listener of TLS has a certificate")
+            var options = SecureStreams.listenOptions
+            options.v6Only = hasOwnIPv4(listener)
+            let opened = try loop.listen(on: listener.address, options: options) { [weak self] stream in
+                guard let self else { return stream.abort() }
+                secure.accept(stream) { self.streams.accept($0, over: .tls) }
+            }
+            streamListeners.append(opened)
+            return opened.localAddress
+        case .ws, .wss: return listener.address
         }
+    }
+
+    /// IPv4 has a listener of its own on the same port; otherwise one of IPv6 takes both.
+    private func hasOwnIPv4(_ listener: EngineSettings.Listener) -> Bool {
+        listener.address.port != 0
+            && listeners.contains {
+                $0.transport == listener.transport && $0.address.port == listener.address.port && !$0.address.ip.isV6
+            }
+    }
+
+    private func openStream(to hop: Hop) -> StreamConnection? {
+        switch hop.transport {
+        case .tcp: loop.openStream(to: hop.address)
+        case .tls: secure.open(to: hop)
+        case .udp, .ws, .wss, .other: nil
+        }
+    }
+
+    private func ended(_ hop: Hop, _ end: StreamEnd) {
+        let reason = end.words(about: hop.address)
+        if hop.host != 0, case .insecure = end { onNotice?(.failed(reason)) }
+        onFailure?(hop, reason)
     }
 
     // MARK: In
@@ -141,16 +216,24 @@ package final class SignalingFront {
             let local = localAddress(to: hop)
             trace(TracedMessage(at: loop.now, direction: .sent, local: local, remote: hop.address, bytes: [UInt8](bytes)))
         }
-        if hop.transport == .udp {
-            if let index = addressing.socket(for: hop) { return sockets[index].send(bytes, to: hop.address) }
-        } else if streams.send(bytes, to: hop) {
-            return
+        switch hop.transport {
+        case .udp: if let index = addressing.socket(for: hop, on: loop) { return sockets[index].send(bytes, to: hop.address) }
+        case .ws, .wss: if channels.send([UInt8](bytes), to: hop) { return }
+        case .tcp, .tls, .other: if streams.send(bytes, to: hop) { return }
         }
         counted.sendFailures += 1
-        loop.schedule(at: loop.now) { [weak self] in self?.onFailure?(hop) }
+        loop.schedule(at: loop.now) { [weak self] in self?.onFailure?(hop, "") }
     }
 
-    package func localAddress(to hop: Hop) -> SocketAddress { addressing.address(to: hop, on: loop) }
+    /// A stream of a kind that is not listened for is opened now: its own address is where the peer reaches this end.
+    package func localAddress(to hop: Hop) -> SocketAddress {
+        guard hop.transport == .tcp || hop.transport == .tls, !addressing.listens(over: hop.transport),
+            let own = streams.localAddress(to: hop)
+        else {
+            return addressing.address(to: hop, on: loop)
+        }
+        return SocketAddress(ip: external ?? own.ip, port: own.port)
+    }
 
     /// Sends the datagrams that wait for the end of the turn, now.
     package func flush() {

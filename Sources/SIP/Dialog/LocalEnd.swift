@@ -13,14 +13,20 @@ package struct LocalEnd: Sendable {
     /// Allow, Supported, User-Agent.
     package var headers: [UInt8]
 
-    /// - Parameter user: the user part of Contact, escaped; empty for none.
-    package init(transport: Transport, address: SocketAddress, user: String = "", headers: [UInt8] = []) {
+    /// - Parameters:
+    ///   - host: stands for the address where that is of no use to the peer.
+    ///   - user: the user part of Contact, escaped; empty for none.
+    ///   - secure: Contact is a SIPS URI, as a dialog that was asked for by one needs it (RFC 3261 sections 8.1.1.8, 12.1.1).
+    package init(
+        transport: Transport, address: SocketAddress, host: [UInt8]? = nil, user: String = "", secure: Bool = false,
+        headers: [UInt8] = []
+    ) {
         self.transport = transport
         var writer = MessageWriter(capacity: 48)
         writer.append(address)
-        sentBy = writer.octets
+        sentBy = host ?? writer.octets
         writer = MessageWriter(capacity: 64)
-        writer.append("<sip:")
+        writer.append(secure ? "<sips:" : "<sip:")
         if !user.isEmpty {
             writer.append(safe: user)
             writer.append("@")
@@ -28,7 +34,8 @@ package struct LocalEnd: Sendable {
         writer.append(sentBy)
         switch transport {
         case .tcp: writer.append(";transport=tcp")
-        case .tls: writer.append(";transport=tls")
+        // TLS is what a SIPS URI means; the parameter is for SIP URIs alone (RFC 5630 section 3.1.4).
+        case .tls: if !secure { writer.append(";transport=tls") }
         case .ws, .wss: writer.append(";transport=ws")
         case .udp, .other: break
         }
@@ -107,6 +114,8 @@ extension MessageWriter {
         append(end.sentBy)
         append(";branch=")
         append(branch)
+        // The peer may send its own requests by this connection (RFC 5923 section 8).
+        if end.transport == .tls { append(";alias") }
         append(";rport\r\nMax-Forwards: 70\r\n")
     }
 

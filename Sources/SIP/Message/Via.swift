@@ -10,6 +10,9 @@ package enum Transport: UInt8, Sendable {
     /// True when the transport delivers by itself, so that no request is repeated over it.
     package var isReliable: Bool { self != .udp }
 
+    /// True when certificates prove who the peer is.
+    package var isSecure: Bool { self == .tls || self == .wss }
+
     /// The name in a Via.
     package var name: StaticString {
         switch self {

@@ -8,17 +8,21 @@ package struct Hop: Hashable, Sendable {
     package var address: SocketAddress
     /// The sender's number of a stream connection; 0 for datagrams and where any connection will do.
     package var connection: UInt32
+    /// The sender's number of the host name that a certificate at this address has to be for; 0 where none was given.
+    package var host: UInt32
 
-    package init(transport: Transport, address: SocketAddress, connection: UInt32 = 0) {
+    package init(transport: Transport, address: SocketAddress, connection: UInt32 = 0, host: UInt32 = 0) {
         self.transport = transport
         self.address = address
         self.connection = connection
+        self.host = host
     }
 
     /// Whether what is sent to this hop may go by `way`: the same peer, and the same connection where this hop names one.
     func isReached(by way: Hop) -> Bool {
         transport == way.transport && address == way.address
             && (connection == way.connection || connection == 0 || way.connection == 0)
+            && (host == way.host || host == 0 || way.host == 0)
     }
 }
 

@@ -42,12 +42,18 @@ package final class CallingParty: Sendable {
     private let nameWorkers: WorkerPool
     private let client: HTTPClient
     private let engine: Engine
+    /// nil: no WebSockets are opened.
+    private let web: WebThread?
 
-    /// - Parameter listen: where answers and requests of the peers come to; port 0 lets the system choose.
+    /// - Parameters:
+    ///   - listen: where answers and requests of the peers come to; port 0 lets the system choose.
+    ///   - webSockets: targets may be reached by WebSockets, whether lines use them or not.
     package init(
-        _ configuration: Configuration, listen: [EngineSettings.Listener], trace: (@Sendable (TracedMessage) -> Void)? = nil
+        _ configuration: Configuration, listen: [EngineSettings.Listener], webSockets: Bool = false,
+        trace: (@Sendable (TracedMessage) -> Void)? = nil
     ) throws(CommandFailure) {
         self.configuration = configuration
+        let tls = try configuration.secureSetup()
         client = HTTPClient()
         do throws(SystemError) {
             loop = try EpollLoop(name: "calls")
@@ -56,6 +62,8 @@ package final class CallingParty: Sendable {
             nameWorkers = try WorkerPool(name: "names", threads: 1, limit: 64)
             var settings = configuration.engineSettings
             settings.listeners = listen
+            settings.tls = tls
+            settings.opensWebSockets = webSockets || configuration.lines.contains { $0.transport.isWebSocket }
             engine = try Engine(
                 settings: settings, loops: [loop], workers: workers, nameWorkers: nameWorkers,
                 seed: .random(in: 0 ... .max), trace: trace
@@ -63,6 +71,18 @@ package final class CallingParty: Sendable {
                 // Nobody is here to be called.
                 try? call.reject(status: 480, reason: nil, headers: [])
             }
+        } catch {
+            throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
+        }
+        guard engine.settings.opensWebSockets else {
+            web = nil
+            return
+        }
+        do throws(WebStartError) {
+            let web = try WebThread()
+            self.web = web
+            let opener = SIPWebSockets.opener(web, on: loop, tls: configuration.sip.tls)
+            engine.front.run { $0.use(opener) }
         } catch {
             throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
         }
@@ -147,6 +167,7 @@ package final class CallingParty: Sendable {
     package func close() {
         engine.close()
         loop.stop(within: .seconds(2))
+        web?.stopAndWait(grace: .seconds(1))
         client.stopAndWait()
         workers.stop()
         nameWorkers.stop()

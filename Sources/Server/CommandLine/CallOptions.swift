@@ -53,7 +53,7 @@ package struct CallOptions: Equatable, Sendable {
         trace = arguments.value("--trace")
         record = arguments.value("--record")
         json = arguments.wantsJSON
-        if line == nil, !target.lowercased().hasPrefix("sip:") {
+        if line == nil, !target.lowercased().hasPrefix("sip:"), !target.lowercased().hasPrefix("sips:") {
             throw CommandFailure(
                 .wrong, "\"\(target)\" is no SIP address", mend: "write sip:100@host:5060, or name a --line for a number")
         }

@@ -8,7 +8,8 @@ package struct ServeOptions: Equatable, Sendable {
         arguments: "[FLOW]", count: 0...1,
         options: CommandOption.configuration + [
             CommandOption(
-                "--sip", "udp:ADDRESS:PORT", repeatable: true, "listens here instead of on port 5060; also tcp:ADDRESS:PORT"),
+                "--sip", "udp:ADDRESS:PORT", repeatable: true,
+                "listens here instead of on port 5060; also tcp:, tls:, ws: and wss:"),
             CommandOption("--rtp", "LOW-HIGH", "the ports for media (default: 20000-29999)"),
             CommandOption("--http", "ADDRESS:PORT", "health and metrics (default: 127.0.0.1:8080; off for none)"),
             CommandOption("--max-calls", "N", "calls at a time (default: 5000)")

@@ -22,7 +22,9 @@ package enum CallCommand {
             trace = { made.add($0) }
             folder = made
         }
-        let party = try CallingParty(configuration, listen: CallingParty.anywhere, trace: trace)
+        let party = try CallingParty(
+            configuration, listen: CallingParty.anywhere, webSockets: options.target.lowercased().contains("transport=ws"),
+            trace: trace)
         defer { party.close() }
         var order = CallingParty.Order(
             request: CallRequest(target: options.target, line: options.line, from: options.from), flow: flow,

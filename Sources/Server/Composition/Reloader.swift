@@ -105,7 +105,7 @@ package final class Reloader {
         case .success(let table):
             refused = nil
             let names = changedFiles(to: table)
-            use(ServerRules(configuration, flows: table), warnings: table.warnings)
+            use(ServerRules(configuration, flows: table, tls: rules.tls), warnings: table.warnings)
             log.add(LogLine(.info, "flows reloaded", fields: [("files", names.joined(separator: ", "))]))
         case .failure(let failure):
             if refused?.why != failure { complain("the changed flows are refused, the old ones stay", failure) }
@@ -138,6 +138,7 @@ package final class Reloader {
             if isQuieter { lines.forEach { log.add($0) } }
             use(new, warnings: warnings)
             if !isQuieter { lines.forEach { log.add($0) } }
+            if let warning = new.certificateWarning { log.add(LogLine(.warning, warning)) }
         case .failure(let failure):
             complain("the new configuration is refused, the old one stays", failure)
         }

@@ -18,6 +18,8 @@ package final class RunningServer: Sendable {
     private let nameWorkers: WorkerPool
     private let client: HTTPClient
     private let web: WebThread?
+    /// Where WebSockets of SIP are taken.
+    private let webSocketListeners: [EngineSettings.Listener]
     private let state: Locked<State>
     private let log: Log
 
@@ -55,9 +57,12 @@ package final class RunningServer: Sendable {
             self.loops = loops
             workers = try MediaWorkers()
             nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
+            var settings = configuration.engineSettings
+            settings.tls = rules.tls
+            settings.opensWebSockets = configuration.lines.contains { $0.transport.isWebSocket }
             engine = try Engine(
-                settings: configuration.engineSettings, loops: loops, workers: workers, nameWorkers: nameWorkers,
-                seed: .random(in: 0 ... .max), trace: trace
+                settings: settings, loops: loops, workers: workers, nameWorkers: nameWorkers,
+                seed: .random(in: 0 ... .max), trace: trace, onNotice: { log.add(LogLine(Self.level(of: $0), $0.text)) }
             ) { call in
                 let rules = state.withLock { $0.rules }
                 guard let choice = rules.flows.choice(for: call.info) else {
@@ -88,22 +93,41 @@ package final class RunningServer: Sendable {
             client.stopAndWait()
             throw Self.failure(error)
         }
-        guard let address = configuration.control.listen else {
-            web = nil
-            page = nil
-            return
-        }
         let engine = self.engine
         let loops = self.loops
-        let listener = ControlRoutes.listener(at: address, on: control) {
-            let (isDraining, lost) = state.withLock { ($0.isDraining, $0.lostPackets) }
-            return ServerFigures(
-                version: version, startedAt: started, engine: engine, loops: loops, isDraining: isDraining, lostPackets: lost)
+        let webSockets = configuration.sip.listen.filter(\.transport.isWebSocket)
+        let home = loops[0]
+        let tls = configuration.sip.tls
+        var listeners = home.runAndWait {
+            webSockets.map { SIPWebSockets.listener($0, tls: tls, on: home) { engine.front.onLoop } }
+        }
+        if let address = configuration.control.listen {
+            listeners.append(
+                ControlRoutes.listener(at: address, on: control) {
+                    let (isDraining, lost) = state.withLock { ($0.isDraining, $0.lostPackets) }
+                    return ServerFigures(
+                        version: version, startedAt: started, engine: engine, loops: loops, isDraining: isDraining,
+                        lostPackets: lost)
+                })
+        }
+        let opensWebSockets = engine.settings.opensWebSockets
+        guard !listeners.isEmpty || opensWebSockets else {
+            web = nil
+            page = nil
+            webSocketListeners = []
+            return
         }
         do throws(WebStartError) {
-            let web = try WebThread(listeners: [listener])
+            let web = try WebThread(listeners: listeners)
             self.web = web
-            page = web.addresses.first
+            webSocketListeners = zip(webSockets, web.addresses).map { listener, address in
+                var bound = listener
+                bound.address = address
+                return bound
+            }
+            page = configuration.control.listen == nil ? nil : web.addresses.last
+            let opener = SIPWebSockets.opener(web, on: home, tls: tls)
+            if opensWebSockets { engine.front.run { $0.use(opener) } }
         } catch {
             engine.close()
             for loop in begun { loop.stop() }
@@ -137,13 +161,25 @@ package final class RunningServer: Sendable {
         return LogLine(.info, "call ended", fields: fields.filter { !$0.1.isEmpty }.map { (name: $0.0, value: $0.1) })
     }
 
+    /// What strangers do is no warning: they try all day.
+    private static func level(of notice: SignalingNotice) -> Configuration.Log.Level {
+        switch notice {
+        case .failed: .warning
+        case .refused: .info
+        }
+    }
+
     /// What is listened on, with the ports that the system chose: `udp:127.0.0.1:5060`.
-    package var listening: [String] { engine.listeners.map { "\($0.transport.rawValue):\($0.address)" } }
+    package var listening: [String] {
+        engine.listeners.filter { !$0.transport.isWebSocket }.map { "\($0.transport.rawValue):\($0.address)" }
+            + webSocketListeners.map { "\($0.transport.rawValue):\($0.address)\($0.path)" }
+    }
     package var activeCalls: Int { engine.gate.active }
 
     /// Calls that begin from now on get these; calls that run keep theirs. Sockets and lines stay as they were at the start.
     package func use(_ rules: ServerRules) {
         state.withLock { $0.rules = rules }
+        if let tls = rules.tls { engine.use(tls) }
         engine.gate.change(to: rules.configuration.limits)
         log.change(to: rules.configuration.log)
     }

@@ -1,16 +1,22 @@
 // What calls get, exchanged as a whole: a call keeps the rules that it began with.
 
 package import FlowEngine
-import Reactor
+package import Reactor
 
 package struct ServerRules: Sendable {
     package var configuration: Configuration
     package var flows: FlowTable
+    /// The certificates of `sip.tls` as they were read last.
+    package var tls: TLSContext?
 
-    package init(_ configuration: Configuration, flows: FlowTable) {
+    package init(_ configuration: Configuration, flows: FlowTable, tls: TLSContext? = nil) {
         self.configuration = configuration
         self.flows = flows
+        self.tls = tls
     }
+
+    /// What to tell about the certificate of `sip.tls`; nil when all is well.
+    package var certificateWarning: String? { tls.flatMap(\.certificateWarning) }
 }
 
 extension ServeOptions {
@@ -20,6 +26,7 @@ extension ServeOptions {
     ) throws(CommandFailure) -> (rules: ServerRules, warnings: [Diagnostic]) {
         let (configuration, warnings) = try configuration.load(sources: sources)
         let flows = try FlowTable(configuration, flow: flow)
-        return (ServerRules(configuration, flows: flows), warnings + flows.warnings)
+        let tls = try configuration.secureSetup()
+        return (ServerRules(configuration, flows: flows, tls: tls), warnings + flows.warnings)
     }
 }

@@ -13,7 +13,7 @@ package struct Allowance: Equatable, Sendable {
         self.request = request
     }
 
-    /// Whether a flow may call `target`: a `sip:`, `tel:`, `user:` or `line:` target.
+    /// Whether a flow may call `target`: a `sip:`, `sips:`, `tel:`, `user:` or `line:` target.
     package func permitsBridge(to target: String) -> Bool {
         guard let plain = Self.withoutParameters(target) else { return false }
         return bridge.contains { Self.matches(pattern: Self.folded($0), text: Self.folded(plain), breaks: "@;?,<>/:[] \t\"%") }
@@ -51,7 +51,9 @@ package struct Allowance: Equatable, Sendable {
         let parts = target.split(separator: ";", omittingEmptySubsequences: false)
         for parameter in parts.dropFirst() {
             let pair = parameter.lowercased().split(separator: "=", maxSplits: 1).map(String.init)
-            guard pair == ["transport", "udp"] || pair == ["transport", "tcp"] || pair == ["user", "phone"] else { return nil }
+            let isHarmless =
+                pair == ["user", "phone"] || (pair.first == "transport" && ["udp", "tcp", "tls"].contains(pair.last ?? ""))
+            guard isHarmless, pair.count == 2 else { return nil }
         }
         return parts.first.map(String.init)
     }
@@ -62,7 +64,7 @@ package struct Allowance: Equatable, Sendable {
         let scheme = target[..<colon].lowercased()
         let rest = target[colon...]
         guard let at = rest.lastIndex(of: "@") else {
-            return scheme + (scheme == "sip" ? rest.lowercased() : String(rest))
+            return scheme + (scheme == "sip" || scheme == "sips" ? rest.lowercased() : String(rest))
         }
         return scheme + rest[..<at] + rest[at...].lowercased()
     }

@@ -3,6 +3,7 @@
 
 package import Basics
 package import CallEngine
+package import Reactor
 package import SIP
 
 /// The configuration of a server.
@@ -35,6 +36,7 @@ package struct Configuration: Sendable {
         /// The session timer that calls of this end ask for (RFC 4028).
         package var sessionTimer = SessionTimer.Settings()
         package var streams = EngineSettings.Streams()
+        package var tls = TLSSettings()
     }
 
     package struct RTP: Sendable {

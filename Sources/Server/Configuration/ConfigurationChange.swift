@@ -19,6 +19,7 @@ package struct ConfigurationChange: Equatable, Sendable {
         note("sip.session-timer", old.sip.sessionTimer == new.sip.sessionTimer, restart: true)
         note("sip.connections", old.sip.streams.limit == new.sip.streams.limit, restart: true)
         note("sip.idle", old.sip.streams.idle == new.sip.streams.idle, restart: true)
+        note("sip.tls", old.sip.tls == new.sip.tls)
         note("rtp.ports", old.rtp.ports == new.rtp.ports, restart: true)
         note("rtp.timeout", old.rtp.timeout == new.rtp.timeout, restart: true)
         note("limits", old.limits == new.limits)
@@ -37,6 +38,7 @@ extension Configuration {
     func keepingWhatNeedsARestart(of running: Configuration) -> Configuration {
         var result = self
         result.sip = running.sip
+        result.sip.tls = sip.tls
         result.rtp = running.rtp
         result.lines = running.lines
         result.control = running.control

@@ -36,6 +36,7 @@ struct ConfigurationSchema {
         readControl(top, into: &result.control)
         readLog(top, into: &result.log)
         checkPorts(result, at: top)
+        TLSSchema(schema: self).check(result, top)
         return result
     }
 
@@ -49,8 +50,7 @@ struct ConfigurationSchema {
     private func readSIP(_ top: FieldReader, into sip: inout Configuration.SIP) {
         guard
             let fields = top.section(
-                "sip", known: ["listen", "external", "session-timer", "connections", "idle"],
-                later: ["tls": "certificates for TLS"])
+                "sip", known: ["listen", "external", "session-timer", "connections", "idle", "tls"])
         else { return }
         if let listeners = fields.texts("listen") {
             sip.listen = listeners.compactMap { listener($0, fields) }
@@ -62,6 +62,7 @@ struct ConfigurationSchema {
         }
         readSessionTimer(fields, into: &sip)
         readStreams(fields, into: &sip.streams)
+        sip.tls = TLSSchema(schema: self).read(fields)
         if let external = fields.text("external") {
             sip.external = IPAddress(external.text)
             if sip.external == nil {
@@ -91,29 +92,26 @@ struct ConfigurationSchema {
     }
 
     private func listener(_ value: LocatedText, _ fields: FieldReader) -> EngineSettings.Listener? {
-        let later = ["tls": "SIP over TLS", "ws": "SIP over WebSocket", "wss": "SIP over WebSocket"]
         let colon = value.text.firstIndex(of: ":") ?? value.text.endIndex
         let scheme = String(value.text[..<colon])
         guard let transport = EngineSettings.Listener.Transport(rawValue: scheme) else {
-            if let what = later[scheme] {
-                sink.error(
-                    at: value.place, "`sip.listen`: \(value.shown) (\(what)) is not built yet", mend: "there are udp and tcp")
-            } else {
-                sink.error(
-                    at: value.place, "`sip.listen`: \(value.shown) has no transport that is known",
-                    mend: NearestWord.find(scheme, in: ["udp", "tcp"]).map { "did you mean `\($0)`?" } ?? "write udp:0.0.0.0:5060"
-                )
-            }
+            let known = EngineSettings.Listener.Transport.allCases.map(\.rawValue)
+            sink.error(
+                at: value.place, "`sip.listen`: \(value.shown) has no transport that is known",
+                mend: NearestWord.find(scheme, in: known).map { "did you mean `\($0)`?" } ?? "write udp:0.0.0.0:5060")
             return nil
         }
-        let address = value.text[colon...].dropFirst()
-        guard let address = SocketAddress(String(address)) else {
+        let rest = value.text[colon...].dropFirst()
+        let slash = transport.isWebSocket ? rest.firstIndex(of: "/") ?? rest.endIndex : rest.endIndex
+        guard let address = SocketAddress(String(rest[..<slash])) else {
             sink.error(
                 at: value.place, "`sip.listen`: \(value.shown) has no address and port",
                 mend: "write \(scheme):0.0.0.0:5060, or \(scheme):[::]:5060 for IPv6")
             return nil
         }
-        return .init(transport, address)
+        var listener = EngineSettings.Listener(transport, address)
+        if slash < rest.endIndex { listener.path = String(rest[slash...]) }
+        return listener
     }
 
     private func readRTP(_ top: FieldReader, into rtp: inout Configuration.RTP) {
@@ -172,9 +170,9 @@ struct ConfigurationSchema {
         guard let fields = top.section("allow", known: ["bridge", "request"]) else { return }
         if let patterns = fields.texts("bridge") {
             allow.bridge = patterns.map(\.text)
-            for pattern in patterns where !["sip:", "tel:", "user:", "line:"].contains(where: pattern.text.hasPrefix) {
+            for pattern in patterns where !["sip:", "sips:", "tel:", "user:", "line:"].contains(where: pattern.text.hasPrefix) {
                 sink.error(
-                    at: pattern.place, "`allow.bridge`: \(pattern.shown) begins with none of sip:, tel:, user:, line:",
+                    at: pattern.place, "`allow.bridge`: \(pattern.shown) begins with none of sip:, sips:, tel:, user:, line:",
                     mend: "write sip:*@pbx.example.com for everyone at that host")
             }
             for pattern in patterns where pattern.text.hasPrefix("user:") {

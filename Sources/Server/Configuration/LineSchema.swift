@@ -39,7 +39,7 @@ struct LineSchema {
         let later = ["register": "registered lines", "monitor": "watching a trunk by OPTIONS"]
         guard
             let sip = fields.section(
-                "sip", known: ["server", "transport", "from", "username", "password"], later: later)
+                "sip", known: ["server", "transport", "path", "from", "username", "password"], later: later)
         else {
             if fields.node["sip"] == nil, fields.node["verto"] == nil {
                 sink.error(at: pair.key.place, "`\(path)` has no `sip`", mend: "write sip: { server: sip.example.com }")
@@ -86,7 +86,14 @@ struct LineSchema {
             line.transport = transport
         } else {
             sip.report(
-                value, key: "transport", known: ["udp", "tcp"], later: ["tls": "SIP over TLS", "wss": "SIP over WebSocket"])
+                value, key: "transport", known: EngineSettings.Listener.Transport.allCases.map(\.rawValue))
+        }
+        if let path = sip.text("path") {
+            if path.text.hasPrefix("/"), line.transport.isWebSocket {
+                line.path = path.text
+            } else {
+                sink.error(at: path.place, "`\(sip.full("path"))` is that of a WebSocket and begins with /: not \(path.shown)")
+            }
         }
     }
 

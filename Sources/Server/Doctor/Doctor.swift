@@ -53,6 +53,7 @@ package enum Doctor {
             + MachineExamination.receiveBuffer()
             + MachineExamination.libraries()
             + MachineExamination.clock()
+            + CertificateExamination.findings(configuration)
             + CodecExamination.findings()
             + NameExamination.findings(configuration)
             + MachineExamination.recordings(in: configuration.recordings)

@@ -9,7 +9,7 @@ enum ListenerExamination {
         var result: [DoctorFinding] = []
         for listener in configuration.sip.listen {
             let name = "\(listener.transport.rawValue):\(listener.address)"
-            result.append(finding(name, PortProbe.bind(listener.address, stream: listener.transport == .tcp), "sip.listen"))
+            result.append(finding(name, PortProbe.bind(listener.address, stream: listener.transport != .udp), "sip.listen"))
         }
         if let address = configuration.control.listen {
             result.append(finding("http on \(address)", PortProbe.bind(address, stream: true), "control.listen"))

@@ -79,6 +79,13 @@ package struct ServerFigures: Sendable {
                 ([("kind", "send-failure")], Double(signaling.sendFailures)),
                 ([("kind", "stream-refused")], Double(signaling.streamsRefused))
             ])
+        text.add(
+            "ringwright_tls_handshakes_total", .counter, "Handshakes of SIP over TLS, both roles.",
+            [
+                ([("result", "whole")], Double(signaling.handshakes - signaling.handshakesResumed)),
+                ([("result", "resumed")], Double(signaling.handshakesResumed)),
+                ([("result", "failed")], Double(signaling.handshakesFailed))
+            ])
         text.add(media)
         if let lostPackets {
             text.add(

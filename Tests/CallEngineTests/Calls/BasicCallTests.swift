@@ -146,7 +146,10 @@ import Testing
     @Test func badTargetsAreNamed() throws {
         let world = VirtualWorld(seed: 8)
         let callers = try world.engine(at: "192.0.2.2")
-        for target in ["nobody", "http://192.0.2.1/", "sips:a@192.0.2.1", "sip:a@192.0.2.1;transport=tls"] {
+        let targets = [
+            "nobody", "http://192.0.2.1/", "sips:a@192.0.2.1", "sip:a@192.0.2.1;transport=tls", "sips:a@192.0.2.1;transport=udp"
+        ]
+        for target in targets {
             #expect(throws: CallControlError.self, "\(target)") { try callers.shard(0).place(CallRequest(target: target)) }
         }
         #expect(throws: CallControlError.self) { try callers.shard(0).place(CallRequest(target: "100", line: "carrier")) }

@@ -1,6 +1,7 @@
 // baresip without a screen or sound card: it speaks a WAV file, writes down what it hears, and takes keys by a UDP console.
 
 import Foundation
+import TestKit
 
 /// One baresip with a configuration in a folder of its own.
 final class Baresip {
@@ -17,9 +18,11 @@ final class Baresip {
     ///   - prompt: what it says in the call.
     ///   - room: silence after it; baresip ends the call when its file is over.
     ///   - dial: calls this URI at once; nil: it waits and answers by itself.
-    init(speaking prompt: String, room: Duration = .seconds(8), codec: String = "pcmu", dial: String? = nil, echoes: Bool = false)
-        throws
-    {
+    ///   - certificate: of the standard test certificates: it speaks TLS too, on the port above `port`.
+    init(
+        speaking prompt: String, room: Duration = .seconds(8), codec: String = "pcmu", dial: String? = nil,
+        certificate: String? = nil
+    ) throws {
         guard let folder else { throw PeerError.missing("a temporary folder") }
         try SpeechFile.write(prompt, room: room, to: folder.path("speech.wav"))
         try FileManager.default.createDirectory(atPath: folder.path("heard"), withIntermediateDirectories: true)
@@ -47,14 +50,24 @@ final class Baresip {
             module_app menu.so
             cons_listen 127.0.0.1:\(console)
             snd_path \(folder.path("heard"))
+            \(Self.security(certificate, in: folder))
 
             """, to: "config")
-        try folder.write("<sip:bot@127.0.0.1:\(port)>;regint=0;answermode=auto;audio_codecs=\(codec)\n", to: "accounts")
+        let way = certificate == nil ? "" : ";transport=tls"
+        try folder.write("<sip:bot@127.0.0.1:\(port)\(way)>;regint=0;answermode=auto;audio_codecs=\(codec)\n", to: "accounts")
         try folder.write("", to: "contacts")
         var arguments = ["-f", folder.url.path, "-t", "25"]
         if let dial { arguments += ["-e", "d \(dial)"] }
         program = try PeerProgram("baresip", arguments, in: folder)
         if dial == nil { _ = program.waitForOutput("baresip is ready") }
+    }
+
+    /// The words of its configuration for TLS; its certificate and key are in one file.
+    private static func security(_ certificate: String?, in folder: TemporaryFolder) -> String {
+        guard let certificate, let made = TestCertificates.standard else { return "" }
+        let file = folder.path("certificate.pem")
+        made.run("cat \(certificate).pem \(certificate).key > \(file)")
+        return "sip_certificate \(file)\nsip_cafile \(made.path("ca.pem"))"
     }
 
     /// Presses keys, as on its keyboard: digits in a call; `x` and `X` hold and resume, `b` hangs up.

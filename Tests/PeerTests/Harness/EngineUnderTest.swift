@@ -45,11 +45,13 @@ final class EngineUnderTest: Sendable {
     init(
         loops count: Int = 1, lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
         timers: SIPTimers = SIPTimers(), rtpTimeout: Duration = .seconds(20), limits: Admission.Limits = Admission.Limits(),
-        flow: TestFlow? = nil
+        tls: TLSContext? = nil, flow: TestFlow? = nil
     ) throws {
         let local = SocketAddress(ip: .loopback4, port: 0)
         var settings = EngineSettings(listeners: [.init(.udp, local), .init(.tcp, local)])
         settings.lines = lines
+        settings.tls = tls
+        if tls?.canServe == true { settings.listeners.append(.init(.tls, local)) }
         settings.codecs = codecs
         settings.timers = timers
         settings.rtpTimeout = rtpTimeout
@@ -77,6 +79,7 @@ final class EngineUnderTest: Sendable {
 
     var udpPort: UInt16 { port(.udp) }
     var tcpPort: UInt16 { port(.tcp) }
+    var tlsPort: UInt16 { port(.tls) }
 
     func port(_ transport: EngineSettings.Listener.Transport) -> UInt16 {
         engine.listeners.first { $0.transport == transport }!.address.port

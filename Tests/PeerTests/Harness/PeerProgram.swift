@@ -17,6 +17,7 @@ final class PeerProgram {
     static func isInstalled(_ name: String) -> Bool { path(of: name) != nil }
 
     private static func path(of name: String) -> String? {
+        if name.hasPrefix("/") { return FileManager.default.isExecutableFile(atPath: name) ? name : nil }
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + ["/usr/bin", "/usr/sbin"]
         return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
     }
@@ -33,7 +34,7 @@ final class PeerProgram {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         self.name = name
         self.folder = folder
-        outputPath = folder.path("\(name)-\(UInt32.random(in: .min ... .max)).out")
+        outputPath = folder.path("\(URL(fileURLWithPath: path).lastPathComponent)-\(UInt32.random(in: .min ... .max)).out")
         _ = FileManager.default.createFile(atPath: outputPath, contents: nil)
         guard let output = FileHandle(forWritingAtPath: outputPath) else { throw PeerError.missing(outputPath) }
         process.executableURL = URL(fileURLWithPath: path)
