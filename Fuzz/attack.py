@@ -466,7 +466,10 @@ def main():
             server.process.kill()
         text = open(server.log.name).read()
         if failures:
-            print(text[-3000:])
+            # Of a crash its reason and the thread that did it come first.
+            crash = text.find("Fatal error")
+            crash = crash if crash >= 0 else text.find("*** ")
+            print(text[crash:crash + 6000] if crash >= 0 else text[-3000:])
     sys.exit(1 if failures else 0)
 
 

@@ -102,7 +102,7 @@ struct MessageIndex: Sendable {
     private mutating func indexRow(_ base: UnsafePointer<UInt8>, _ start: Int, _ lineFeed: Int) {
         var colon = Octet.first(Octet.colon, base, start, lineFeed)
         var name = OctetRange(start, colon)
-        var kind = colon == start ? .other : HeaderKind.of(base, name)
+        var kind = colon == start || colon == lineFeed ? .other : HeaderKind.of(base, name)
         if kind == .other {
             var nameEnd = start
             while nameEnd < lineFeed, Octet.isToken(base[nameEnd]) { nameEnd += 1 }
