@@ -5,7 +5,7 @@
 //
 // With --transport tcp or tls on both sides; tls takes --certificate FILE.pem --key FILE.pem on the answering side and --ca FILE.pem on the
 // calling one. --spread (both sides) calls another address of 127.0.0.0/8 each time, so that every call has a connection of its own; certificates are
-// then believed whatever they name.
+// then believed whatever they name. --pace MICROSECONDS: how long the busy loop lets messages gather.
 
 import Basics
 import CallEngine
@@ -66,11 +66,18 @@ enum CallBench {
         return try TLSContext(settings)
     }
 
+    static var pace: Duration {
+        let arguments = CommandLine.arguments
+        guard let index = arguments.firstIndex(of: "--pace"), index + 1 < arguments.count, let value = Int(arguments[index + 1])
+        else { return EpollLoop.standardPace }
+        return .microseconds(value)
+    }
+
     static func engine(
         _ listener: EngineSettings.Listener, tls: TLSContext, rtp: ClosedRange<UInt16>,
         onIncoming: @escaping @Sendable (Call) -> Void
     ) throws -> Engine {
-        let loop = try EpollLoop(name: "loop")
+        let loop = try EpollLoop(name: "loop", pace: pace)
         try loop.start()
         let settings = EngineSettings(
             listeners: [listener], rtpPorts: rtp, limits: .init(calls: 100_000, callsPerSecond: 1_000_000), tls: tls,

@@ -6,6 +6,9 @@ package struct DatagramOptions: Sendable {
     package enum Reading: Sendable {
         /// As soon as something is there.
         case onArrival
+        /// As soon as something is there while the loop has little to do. A busy loop lets it gather, for about a millisecond
+        /// (`EpollLoop`'s pace), and reads all at once: for signaling.
+        case paced
         /// Only by `drain()`: for a call that but counts what arrives, and looks once a tick.
         case onDrain
     }

@@ -75,8 +75,8 @@ final class KernelDatagramSocket: DatagramSocket {
     }
 
     private func register() throws(SystemError) {
-        guard reading == .onArrival, !isWatched else { return }
-        try epoll.watch(watcher, for: EPOLLIN)
+        guard reading != .onDrain, !isWatched else { return }
+        try epoll.watch(watcher, for: EPOLLIN, isPaced: reading == .paced)
         watcher.socket = self
         isWatched = true
     }
@@ -102,6 +102,11 @@ final class KernelDatagramSocket: DatagramSocket {
     fileprivate func ready(_ events: UInt32) {
         if events & EPOLLERR.rawValue != 0 { readErrors() }
         _ = readBatch()
+    }
+
+    fileprivate func readGathered() -> (count: Int, hasMore: Bool) {
+        let count = readBatch()
+        return (count, count == ReceiveBatch.count)
     }
 
     @discardableResult
@@ -237,5 +242,6 @@ private final class DatagramWatcher: Watcher {
     var socket: KernelDatagramSocket?
 
     override func ready(_ events: UInt32) { socket?.ready(events) }
+    override func readGathered() -> (count: Int, hasMore: Bool) { socket?.readGathered() ?? (0, false) }
     override func loopEnds() { socket?.close() }
 }

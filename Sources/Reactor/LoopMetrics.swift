@@ -2,6 +2,8 @@
 package struct LoopMetrics: Sendable {
     /// Passes through the loop: input and output, jobs, timers.
     package internal(set) var turns: UInt64 = 0
+    /// Turns that looked into paced sockets by themselves: the loop was busy.
+    package internal(set) var pacedTurns: UInt64 = 0
     /// Times that another thread had to wake the loop.
     package internal(set) var wakeUps: UInt64 = 0
     /// Steps of tasks and actions run.

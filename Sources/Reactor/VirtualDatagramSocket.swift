@@ -47,11 +47,11 @@ final class VirtualDatagramSocket: DatagramSocket {
     override func readingChanged() { scheduleRead() }
 
     private func scheduleRead() {
-        guard reading == .onArrival, !isReadScheduled, !inbox.isEmpty else { return }
+        guard reading != .onDrain, !isReadScheduled, !inbox.isEmpty else { return }
         isReadScheduled = true
         loop.schedule(at: loop.now) { [self] in
             isReadScheduled = false
-            if reading == .onArrival { _ = readBatch(64) }
+            if reading != .onDrain { _ = readBatch(64) }
             scheduleRead()
         }
     }

@@ -25,22 +25,28 @@ enum LoopKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
             #expect(ended, "the body waits for something that never comes", sourceLocation: sourceLocation)
             #expect(loop.liveTasks == 0 && loop.openSockets == 0 && loop.pendingTimers == 0, sourceLocation: sourceLocation)
             if let failure { throw failure }
-        case .epoll:
-            let loop = try EpollLoop(name: "test")
-            try loop.start()
-            let failure: (any Error)? = await withCheckedContinuation { continuation in
-                loop.execute {
-                    loop.spawn {
-                        do {
-                            try await body(loop)
-                            continuation.resume(returning: nil)
-                        } catch { continuation.resume(returning: error) }
-                    }
+        case .epoll: try await Self.runEpoll(sourceLocation: sourceLocation, body)
+        }
+    }
+
+    static func runEpoll(
+        pace: Duration = EpollLoop.standardPace, sourceLocation: SourceLocation = #_sourceLocation,
+        _ body: @escaping @Sendable (EpollLoop) async throws -> Void
+    ) async throws {
+        let loop = try EpollLoop(name: "test", pace: pace)
+        try loop.start()
+        let failure: (any Error)? = await withCheckedContinuation { continuation in
+            loop.execute {
+                loop.spawn {
+                    do {
+                        try await body(loop)
+                        continuation.resume(returning: nil)
+                    } catch { continuation.resume(returning: error) }
                 }
             }
-            #expect(loop.stop(within: .seconds(5)) == EpollLoop.Leftovers(), sourceLocation: sourceLocation)
-            if let failure { throw failure }
         }
+        #expect(loop.stop(within: .seconds(5)) == EpollLoop.Leftovers(), sourceLocation: sourceLocation)
+        if let failure { throw failure }
     }
 }
 

@@ -138,7 +138,7 @@ import Testing
         figures.callLimit = 5
         figures.ended = [.busy: 3]
         figures.lostPackets = 50
-        figures.loops = [.init(name: "loop-0", busy: 1.25, turns: 7, lateTimers: 0.001, tasks: 2)]
+        figures.loops = [.init(name: "loop-0", busy: 1.25, turns: 7, pacedTurns: 3, lateTimers: 0.001, tasks: 2)]
         let lines = figures.metrics.split(separator: "\n").map(String.init)
         #expect(lines.contains(#"ringwright_info{version="1.0 \"x\""} 1"#))
         #expect(lines.contains("ringwright_start_time_seconds 1000.5"))

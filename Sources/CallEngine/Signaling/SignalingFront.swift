@@ -113,6 +113,7 @@ package final class SignalingFront {
         switch listener.transport {
         case .udp:
             var options = DatagramOptions()
+            options.reading = .paced
             options.receiveBuffer = 4 << 20
             options.sendBuffer = 4 << 20
             options.reportsErrors = true

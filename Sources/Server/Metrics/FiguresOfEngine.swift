@@ -24,7 +24,7 @@ extension ServerFigures {
         self.loops = loops.map { loop in
             let (metrics, tasks) = loop.runAndWait { (loop.metrics, loop.liveTasks) }
             return Loop(
-                name: loop.name, busy: Double(metrics.busy) / 1e9, turns: metrics.turns,
+                name: loop.name, busy: Double(metrics.busy) / 1e9, turns: metrics.turns, pacedTurns: metrics.pacedTurns,
                 lateTimers: Double(metrics.lateness.quantile(0.99)) / 1e9, tasks: tasks)
         }
     }

@@ -31,14 +31,17 @@ package struct ServerFigures: Sendable {
         /// Seconds of work since the start.
         package var busy: Double
         package var turns: UInt64
+        /// Those in which it looked by itself for messages that had gathered.
+        package var pacedTurns: UInt64
         /// Seconds that 99 of 100 timers were late at most.
         package var lateTimers: Double
         package var tasks: Int
 
-        package init(name: String, busy: Double, turns: UInt64, lateTimers: Double, tasks: Int) {
+        package init(name: String, busy: Double, turns: UInt64, pacedTurns: UInt64, lateTimers: Double, tasks: Int) {
             self.name = name
             self.busy = busy
             self.turns = turns
+            self.pacedTurns = pacedTurns
             self.lateTimers = lateTimers
             self.tasks = tasks
         }
@@ -98,6 +101,9 @@ package struct ServerFigures: Sendable {
         text.add(
             "ringwright_loop_turns_total", .counter, "Times that a loop woke up.",
             loops.map { ([("loop", $0.name)], Double($0.turns)) })
+        text.add(
+            "ringwright_loop_paced_turns_total", .counter, "Times that a busy loop looked for the messages that had gathered.",
+            loops.map { ([("loop", $0.name)], Double($0.pacedTurns)) })
         text.add(
             "ringwright_loop_late_seconds", .gauge, "How late 99 of 100 timers ran at most.",
             loops.map { ([("loop", $0.name)], $0.lateTimers) })
