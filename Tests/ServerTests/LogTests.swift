@@ -32,16 +32,18 @@ import Testing
         let written = Locked([String]())
         var settings = Configuration().log
         settings.level = .warning
-        let log = Log(settings, on: loop, capacity: 2) { line in written.withLock { $0.append(line) } }
+        let log = Log(settings, on: loop, capacity: 2) { text in written.withLock { $0.append(text) } }
         log.add(LogLine(.info, "not this"))
         for number in 1...5 { log.add(LogLine(.error, "line \(number)")) }
         #expect(log.dropped == 3)
         #expect(written.withLock { $0.isEmpty })
         loop.run()
-        let lines = written.withLock { $0 }
-        #expect(lines.count == 3)
+        // In one piece.
+        #expect(written.withLock { $0.count } == 1)
+        let lines = written.withLock { $0[0] }.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 4 && lines[3].isEmpty)
         #expect(lines[0].contains("3 lines of the log were dropped"))
-        #expect(lines[1].hasSuffix("line 1\n") && lines[2].hasSuffix("line 2\n"))
+        #expect(lines[1].hasSuffix("line 1") && lines[2].hasSuffix("line 2"))
         log.add(LogLine(.warning, "again"))
         loop.run()
         #expect(written.withLock { $0.last?.hasSuffix("again\n") } == true)
@@ -52,15 +54,18 @@ import Testing
 @Suite struct LogThreadTests {
     @Test func theEndWritesWhatWaits() throws {
         let written = Locked([String]())
-        let thread = try LogThread(Configuration().log) { line in
+        let thread = try LogThread(Configuration().log) { text in
             // A reader slower than the writer: lines wait when the end comes.
-            usleep(1000)
-            written.withLock { $0.append(line) }
+            usleep(10_000)
+            written.withLock { $0 += text.split(separator: "\n").map(String.init) }
         }
-        for number in 1...50 { thread.log.add(LogLine(.info, "line \(number)")) }
+        for number in 1...50 {
+            thread.log.add(LogLine(.info, "line \(number)"))
+            if number % 10 == 0 { usleep(6000) }
+        }
         thread.stop()
         #expect(written.withLock { $0.count } == 50)
-        #expect(written.withLock { $0.last?.hasSuffix("line 50\n") } == true)
+        #expect(written.withLock { $0.last?.hasSuffix("line 50") } == true)
     }
 
     @Test func levelAndFormatChangeWhileItRuns() {

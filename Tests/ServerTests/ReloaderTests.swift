@@ -13,12 +13,15 @@ import Testing
     final class Bench {
         let folder: URL
         let loop = VirtualLoop()
-        let lines = Locked([String]())
+        private let written = Locked("")
+        private let log: Log
         var applied: [ServerRules] = []
         var reloader: Reloader?
 
         init(configuration: String, flow: String) throws {
             folder = FileManager.default.temporaryDirectory.appending(path: "ringwright-\(UUID().uuidString)")
+            let written = self.written
+            log = Log(Configuration().log, on: loop) { text in written.withLock { $0 += text } }
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             try write(configuration, "ringwright.yaml")
             try write(flow, "flow.yaml")
@@ -30,8 +33,7 @@ import Testing
             else { throw CommandFailure(.wrong, "no run") }
             let options = try ServeOptions(arguments)
             let rules = try options.loadRules().rules
-            let lines = self.lines
-            let log = Log(rules.configuration.log, on: loop) { line in lines.withLock { $0.append(line) } }
+            log.change(to: rules.configuration.log)
             let reloader = Reloader(
                 options, rules: rules, loop: loop, workers: .inline(name: "files"), log: log, interval: .seconds(1)
             ) { [unowned self] in
@@ -61,9 +63,10 @@ import Testing
 
         /// What was logged since the last look, without time.
         func logged() -> [String] {
-            lines.withLock { lines in
-                defer { lines = [] }
-                return lines.map { String($0.dropFirst(25).dropLast()) }
+            log.flush()
+            return written.withLock { written in
+                defer { written = "" }
+                return written.split(separator: "\n").map { String($0.dropFirst(25)) }
             }
         }
     }

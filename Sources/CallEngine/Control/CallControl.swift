@@ -7,7 +7,8 @@ package import Reactor
 /// `CancellationError` when the task is cancelled, which is what hanging up does to the flow that runs.
 package protocol CallControl: AnyObject {
     var loop: EventLoop { get }
-    /// Facts for expressions, logs and results; they change as the call goes on.
+    var direction: CallInfo.Direction { get }
+    /// Facts for expressions, logs and results; they change as the call goes on, and are put together anew each time.
     var info: CallInfo { get }
     var state: CallState { get }
     /// Called once, when the call is over, whoever ended it (in the same turn in which `state` becomes `ended`).

@@ -60,7 +60,7 @@ struct CaseJudge {
             let holds = (cause == nil || end?.cause.rawValue == cause) && (by == nil || end?.by.rawValue == by)
             return (holds, "ended \([cause, by.map { "by \($0)" }].compactMap { $0 }.joined(separator: " "))", words(end))
         case .hungUp(let who):
-            let flowSide: CallEnd.Party = run.call.info.direction == .inbound ? .callee : .caller
+            let flowSide: CallEnd.Party = run.call.direction == .inbound ? .callee : .caller
             let wanted: CallEnd.Party? =
                 switch who {
                 case "flow": flowSide

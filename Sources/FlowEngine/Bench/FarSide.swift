@@ -28,7 +28,7 @@ final class FarSide {
     func start() {
         let standard: [FarSideStep] = [.rings, .waits(.seconds(1)), .answers]
         let needsAnswer =
-            call.info.direction == .outbound
+            call.direction == .outbound
             && !script.contains { step in
                 switch step {
                 case .answers, .rejects, .rings, .earlyMedia: true

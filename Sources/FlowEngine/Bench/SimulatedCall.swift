@@ -8,6 +8,7 @@ package import Reactor
 package final class SimulatedCall: CallControl {
     package let loop: EventLoop
     package var info: CallInfo
+    package var direction: CallInfo.Direction { info.direction }
     package private(set) var state = CallState.new
     package var onEnd: ((CallEnd) -> Void)?
     package let digits = DigitInbox()

@@ -96,7 +96,7 @@ package final class FlowRun {
         guard callEnd == nil else { return }
         callEnd = end
         ended.resume(returning: end)
-        if milestoneWaits == 0, hasAsked || call.info.direction == .inbound || call.info.answered != nil {
+        if milestoneWaits == 0, hasAsked || call.direction == .inbound || call.info.answered != nil {
             main?.cancel()
         } else {
             // What the flow does about the end is limited as `always:` is.
@@ -106,10 +106,10 @@ package final class FlowRun {
     }
 
     private func runMain() async {
-        guard flow.direction.allows(call.info.direction) else {
+        guard flow.direction.allows(call.direction) else {
             fail(
                 FlowError(
-                    "the flow `\(flow.name)` is for \(flow.direction.rawValue) calls; this call is \(call.info.direction.rawValue)"
+                    "the flow `\(flow.name)` is for \(flow.direction.rawValue) calls; this call is \(call.direction.rawValue)"
                 ))
             return
         }
@@ -273,13 +273,13 @@ package final class FlowRun {
             // After a call that was not answered the flow simply has nothing more to do here; in `always:` it is a mistake.
             if isAlways { throw FlowError("\(step.name): the call is over") }
             // On a call that goes out these verbs ask how far it got; the end is an answer.
-            if need == .unanswered, call.info.direction == .outbound { return }
+            if need == .unanswered, call.direction == .outbound { return }
             throw FlowTransfer.end
         }
         switch need {
         case .nothing, .call: break
         case .unanswered:
-            if call.info.direction == .inbound, call.state == .answered {
+            if call.direction == .inbound, call.state == .answered {
                 throw FlowError("\(step.name): the call was answered already")
             }
         case .answered:
@@ -341,7 +341,7 @@ package final class FlowRun {
             result = .error
         } else if expectations.contains(where: { !$0.passed }) {
             result = .failed
-        } else if let callEnd, callEnd.cause != .normal, !handledEnd, call.info.direction == .outbound {
+        } else if let callEnd, callEnd.cause != .normal, !handledEnd, call.direction == .outbound {
             // A flow that gives up an attempt of its own accord has done what it was to do.
             result = callEnd.cause == .cancelled && callEnd.by == .caller ? .passed : .failed
         } else {

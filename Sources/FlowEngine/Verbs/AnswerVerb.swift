@@ -21,7 +21,7 @@ package struct AnswerVerb: Verb {
     }
 
     package func run(_ run: FlowRun) async throws -> StepResult {
-        if run.call.info.direction == .inbound {
+        if run.call.direction == .inbound {
             try await run.call.answer()
             return StepResult(value: .object(["outcome": "answered"]), outcome: "answered")
         }

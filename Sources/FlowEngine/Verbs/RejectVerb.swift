@@ -39,7 +39,7 @@ package struct RejectVerb: Verb {
 
 extension FlowRun {
     func requireInbound(_ verb: String) throws {
-        if call.info.direction == .outbound { throw FlowError("\(verb): only a call that came in can be refused or redirected") }
+        if call.direction == .outbound { throw FlowError("\(verb): only a call that came in can be refused or redirected") }
     }
 
     /// A value that becomes part of a message: no line may begin in it.

@@ -26,7 +26,7 @@ package struct RingVerb: Verb {
     package var shape: StepShape { StepShape(takesTime: length != nil) }
 
     package func run(_ run: FlowRun) async throws -> StepResult {
-        if run.call.info.direction == .outbound { return try await wait.run(run, .ringing) }
+        if run.call.direction == .outbound { return try await wait.run(run, .ringing) }
         try run.call.ring()
         if let length { try await run.loop.sleep(for: run.length(length)) }
         return .done

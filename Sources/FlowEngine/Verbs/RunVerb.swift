@@ -42,7 +42,7 @@ package struct RunVerb: Verb {
         guard let flow = run.frame.flow.subflows[file.constant ?? ""] else {
             throw FlowError("run: the flow `\(file.source)` is not loaded", at: file.place)
         }
-        guard flow.direction.allows(run.call.info.direction) else {
+        guard flow.direction.allows(run.call.direction) else {
             throw FlowError("run: the flow `\(flow.name)` is for \(flow.direction.rawValue) calls")
         }
         var values: [String: Value] = [:]

@@ -126,17 +126,17 @@ package final class Reloader {
             Self.result { () throws(CommandFailure) in try options.loadRules(sources: sources) }
         }
         switch loaded {
-        case .success((var new, let warnings)):
+        case .success((let new, let warnings)):
             refused = nil
             changing = nil
             let change = ConfigurationChange(from: rules.configuration, to: new.configuration)
             let files = changedFiles(to: new.flows)
-            new.configuration = new.configuration.keepingWhatNeedsARestart(of: rules.configuration)
+            let configuration = new.configuration.keepingWhatNeedsARestart(of: rules.configuration)
             let lines = Self.lines(of: change, and: files)
             // Said while the level that shows more applies: a new one may hide it.
-            let isQuieter = new.configuration.log.level > rules.configuration.log.level
+            let isQuieter = configuration.log.level > rules.configuration.log.level
             if isQuieter { lines.forEach { log.add($0) } }
-            use(new, warnings: warnings)
+            use(ServerRules(configuration, flows: new.flows, tls: new.tls), warnings: warnings)
             if !isQuieter { lines.forEach { log.add($0) } }
             if let warning = new.certificateWarning { log.add(LogLine(.warning, warning)) }
         case .failure(let failure):

@@ -65,8 +65,9 @@ package final class RunningServer: Sendable {
                 seed: .random(in: 0 ... .max), trace: trace, onNotice: { log.add(LogLine(Self.level(of: $0), $0.text)) }
             ) { call in
                 let rules = state.withLock { $0.rules }
-                guard let choice = rules.flows.choice(for: call.info) else {
-                    log.add(LogLine(.info, "no route", fields: [("call", call.id), ("to", call.info.to.uri)]))
+                let info = call.info
+                guard let choice = rules.flows.choice(for: info) else {
+                    log.add(LogLine(.info, "no route", fields: [("call", call.id), ("to", info.to.uri)]))
                     try? call.reject(status: 404, reason: nil, headers: [])
                     return
                 }
@@ -78,11 +79,11 @@ package final class RunningServer: Sendable {
                     LogLine(
                         .info, "call began",
                         fields: [
-                            ("call", call.id), ("from", call.info.from.uri), ("to", call.info.to.uri), ("flow", choice.flow.name)
+                            ("call", call.id), ("from", info.from.uri), ("to", info.to.uri), ("flow", choice.flow.name)
                         ]))
                 call.loop.spawn {
                     let outcome = await run.run()
-                    let lost = call.info.media.lost
+                    let lost = call.mediaReport.lost
                     state.withLock { $0.lostPackets += lost }
                     log.add(Self.endLine(call, outcome))
                     onCallEnd(call, outcome)

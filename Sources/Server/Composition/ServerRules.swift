@@ -3,11 +3,12 @@
 package import FlowEngine
 package import Reactor
 
-package struct ServerRules: Sendable {
-    package var configuration: Configuration
-    package var flows: FlowTable
+/// One object: each call reads it, and copies of all its parts would cost more than what is read.
+package final class ServerRules: Sendable {
+    package let configuration: Configuration
+    package let flows: FlowTable
     /// The certificates of `sip.tls` as they were read last.
-    package var tls: TLSContext?
+    package let tls: TLSContext?
 
     package init(_ configuration: Configuration, flows: FlowTable, tls: TLSContext? = nil) {
         self.configuration = configuration

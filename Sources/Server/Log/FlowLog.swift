@@ -50,12 +50,17 @@ package final class FlowLog: FlowObserver {
                 expectation.passed ? .info : .warning, expectation.passed ? "as expected" : "not as expected",
                 [("name", expectation.name), ("actual", expectation.actual)])
         case .failed(let text, let place): add(.error, text, place.map { [("at", "\($0)")] } ?? [])
-        case .ended(let result): add(.info, "flow ended", [("flow", run.flowName), ("result", result.rawValue)])
+        // With a call's end, the log of a server has the result in one line.
+        case .ended(let result): add(.debug, "flow ended", [("flow", run.flowName), ("result", result.rawValue)])
         }
     }
 
-    private func add(_ level: Configuration.Log.Level, _ message: String, _ fields: [(name: String, value: String)] = []) {
+    /// The words are put together only for a level that is written.
+    private func add(
+        _ level: Configuration.Log.Level, _ message: @autoclosure () -> String,
+        _ fields: @autoclosure () -> [(name: String, value: String)] = []
+    ) {
         guard log.takes(level) else { return }
-        log.add(LogLine(level, message, fields: [("call", call)] + fields))
+        log.add(LogLine(level, message(), fields: [("call", call)] + fields()))
     }
 }

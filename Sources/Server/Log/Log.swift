@@ -1,12 +1,14 @@
-// The log of a server. Writing may block (a pipe whose reader is slow), so lines go to a thread of their own; when too many wait, new
-// ones are dropped and counted, and the next line that gets through says how many.
+// The log of a server. Writing may block (a pipe whose reader is slow), so lines go to a thread of their own, which writes those of some
+// milliseconds in one piece; when too many wait, new ones are dropped and counted, and the next line that gets through says how many.
 
 package import Reactor
 
 package final class Log: Sendable {
     private struct State {
         var settings: Configuration.Log
-        var waiting = 0
+        var lines: [LogLine] = []
+        /// The log's thread is on its way.
+        var isAnnounced = false
         var dropped: UInt64 = 0
     }
 
@@ -14,6 +16,8 @@ package final class Log: Sendable {
     private let write: @Sendable (String) -> Void
     private let state: Locked<State>
     private let capacity: Int
+    /// Lines wait so long for others, to be written with them.
+    private static let gathering = Duration.milliseconds(5)
 
     /// - Parameters:
     ///   - loop: of the log's own thread; nothing else runs there.
@@ -37,30 +41,36 @@ package final class Log: Sendable {
     package func change(to settings: Configuration.Log) { state.withLock { $0.settings = settings } }
 
     /// From any thread.
-    package func add(_ line: @autoclosure () -> LogLine) {
-        let line = line()
-        guard takes(line.level) else { return }
-        let isTaken = state.withLock { state in
-            guard state.waiting < capacity else {
+    package func add(_ line: LogLine) {
+        let mustAnnounce = state.withLock { state in
+            guard line.level >= state.settings.level else { return false }
+            guard state.lines.count < capacity else {
                 state.dropped += 1
                 return false
             }
-            state.waiting += 1
-            return true
+            state.lines.append(line)
+            defer { state.isAnnounced = true }
+            return !state.isAnnounced
         }
-        guard isTaken else { return }
-        loop.execute { [self] in
-            let (dropped, format) = state.withLock { state in
-                state.waiting -= 1
-                defer { state.dropped = 0 }
-                return (state.dropped, state.settings.format)
+        guard mustAnnounce else { return }
+        loop.execute { [self] in loop.schedule(after: Self.gathering) { self.flush() } }
+    }
+
+    /// Writes what waits, in one piece. On the log's thread.
+    package func flush() {
+        let (lines, dropped, format) = state.withLock { state in
+            defer {
+                state.lines = []
+                state.dropped = 0
+                state.isAnnounced = false
             }
-            if dropped > 0 {
-                write(
-                    LogLine(.warning, "\(dropped) lines of the log were dropped: its reader is too slow").text(format)
-                        + "\n")
-            }
-            write(line.text(format) + "\n")
+            return (state.lines, state.dropped, state.settings.format)
         }
+        var text = ""
+        if dropped > 0 {
+            text += LogLine(.warning, "\(dropped) lines of the log were dropped: its reader is too slow").text(format) + "\n"
+        }
+        for line in lines { text += line.text(format) + "\n" }
+        if !text.isEmpty { write(text) }
     }
 }

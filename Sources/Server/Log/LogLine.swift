@@ -31,8 +31,9 @@ package struct LogLine: Sendable {
             ).text
         case .text:
             let padding = String(repeating: " ", count: 7 - level.rawValue.count)
-            let tail = fields.map { " \($0.name)=\(Self.quoted($0.value))" }.joined()
-            return "\(time) \(level.rawValue)\(padding) \(Self.safe(message))\(tail)"
+            var text = "\(time) \(level.rawValue)\(padding) \(Self.safe(message))"
+            for field in fields { text += " \(field.name)=\(Self.quoted(field.value))" }
+            return text
         }
     }
 
@@ -42,23 +43,38 @@ package struct LogLine: Sendable {
         var seconds = time_t(milliseconds / 1000)
         var parts = tm()
         gmtime_r(&seconds, &parts)
-        func digits(_ value: some BinaryInteger, _ count: Int) -> String {
-            let text = String(value)
-            return String(repeating: "0", count: max(0, count - text.count)) + text
+        return String(unsafeUninitializedCapacity: 24) { buffer in
+            var end = 0
+            func put(_ value: Int, _ digits: Int, then mark: Unicode.Scalar) {
+                var rest = value
+                for index in (end..<end + digits).reversed() {
+                    buffer[index] = UInt8(48 + rest % 10)
+                    rest /= 10
+                }
+                buffer[end + digits] = UInt8(ascii: mark)
+                end += digits + 1
+            }
+            put(Int(parts.tm_year) + 1900, 4, then: "-")
+            put(Int(parts.tm_mon) + 1, 2, then: "-")
+            put(Int(parts.tm_mday), 2, then: "T")
+            put(Int(parts.tm_hour), 2, then: ":")
+            put(Int(parts.tm_min), 2, then: ":")
+            put(Int(parts.tm_sec), 2, then: ".")
+            put(Int(milliseconds % 1000), 3, then: "Z")
+            return end
         }
-        let date = "\(digits(parts.tm_year + 1900, 4))-\(digits(parts.tm_mon + 1, 2))-\(digits(parts.tm_mday, 2))"
-        let clock = "\(digits(parts.tm_hour, 2)):\(digits(parts.tm_min, 2)):\(digits(parts.tm_sec, 2))"
-        return "\(date)T\(clock).\(digits(milliseconds % 1000, 3))Z"
     }
 
     private static func quoted(_ value: String) -> String {
         let plain =
-            !value.isEmpty && value.unicodeScalars.allSatisfy { $0.value > 0x20 && $0 != "\"" && $0 != "=" && $0.value != 0x7F }
+            !value.isEmpty
+            && value.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") && $0 != 0x7F }
         return plain ? safe(value) : JSONText.string(value).text
     }
 
     private static func safe(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        // Most are printable ASCII.
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return text }
         return text.unicodeScalars.map {
             $0.properties.generalCategory == .control ? "\\u{\(String($0.value, radix: 16))}" : String($0)
         }.joined()

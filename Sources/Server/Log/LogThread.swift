@@ -19,7 +19,7 @@ package final class LogThread: Sendable {
 
     /// Writes what waits, and ends the thread. Lines that come later are lost. Once, and not from a loop.
     package func stop() {
-        loop.runAndWait {}
+        loop.runAndWait { self.log.flush() }
         loop.stop()
     }
 }

@@ -64,7 +64,7 @@ struct ExpectAsker {
     private func answered() async throws -> (Bool, String) {
         if call.state == .answered { return (true, "answered already") }
         let start = run.loop.now
-        if call.info.direction == .inbound { return (false, "the flow has not answered") }
+        if call.direction == .inbound { return (false, "the flow has not answered") }
         let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
         switch reached {
         case .reached: return (true, since(start))
@@ -79,7 +79,7 @@ struct ExpectAsker {
     }
 
     private func status(_ wanted: [String]) async throws -> (Bool, String) {
-        if call.info.direction == .outbound, call.state != .answered, !call.state.isEnded {
+        if call.direction == .outbound, call.state != .answered, !call.state.isEnded {
             let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
             if reached == .timedOut { return (false, "no final answer \(waited)") }
         }
@@ -119,7 +119,7 @@ struct ExpectAsker {
     ) async throws -> (Bool, String) {
         let start = run.loop.now
         if call.state != .answered, call.state != .early {
-            guard call.info.direction == .outbound else { throw FlowError("expect: hears: no audio yet; `answer` comes first") }
+            guard call.direction == .outbound else { throw FlowError("expect: hears: no audio yet; `answer` comes first") }
             let reached = try await run.seeingTheEnd { try await call.wait(for: .earlyMedia, timeout: within) }
             if case .ended(let end) = reached { return (false, endWords(end)) }
             if reached == .timedOut { return (false, "no audio \(waited)") }
