@@ -3,14 +3,12 @@ package import Basics
 /// A timer of a loop. It runs once; a cancelled one never runs.
 package final class LoopTimer {
     package let deadline: Instant
-    fileprivate let order: UInt64
     fileprivate var index: Int
     fileprivate var action: (() -> Void)?
     fileprivate unowned let heap: TimerHeap
 
-    fileprivate init(deadline: Instant, order: UInt64, index: Int, heap: TimerHeap, action: @escaping () -> Void) {
+    fileprivate init(deadline: Instant, index: Int, heap: TimerHeap, action: @escaping () -> Void) {
         self.deadline = deadline
-        self.order = order
         self.index = index
         self.heap = heap
         self.action = action
@@ -23,28 +21,40 @@ package final class LoopTimer {
     package func cancel() {
         guard action != nil else { return }
         action = nil
-        heap.remove(self, at: index)
-    }
-
-    fileprivate static func precedes(_ left: LoopTimer, _ right: LoopTimer) -> Bool {
-        left.deadline == right.deadline ? left.order < right.order : left.deadline < right.deadline
+        heap.remove(at: index)
     }
 }
 
 /// A loop's timers: a heap with four children a node, in which each timer knows its place, so that cancelling frees at once.
-/// Timers of one instant run in the order in which they were made.
+/// Timers of one instant run in the order in which they were made. What they are ordered by lies in the nodes: only timers that move
+/// are touched.
 final class TimerHeap {
-    private var nodes: [LoopTimer] = []
+    private struct Key {
+        let deadline: Instant
+        let order: UInt64
+
+        @inline(__always)
+        func precedes(_ other: Key) -> Bool {
+            deadline == other.deadline ? order < other.order : deadline < other.deadline
+        }
+    }
+
+    private struct Node {
+        let key: Key
+        let timer: LoopTimer
+    }
+
+    private var nodes: [Node] = []
     private var made: UInt64 = 0
 
     var count: Int { nodes.count }
-    var nextDeadline: Instant? { nodes.first?.deadline }
+    var nextDeadline: Instant? { nodes.first?.key.deadline }
 
     func add(at deadline: Instant, _ action: @escaping () -> Void) -> LoopTimer {
         made += 1
-        let timer = LoopTimer(deadline: deadline, order: made, index: nodes.count, heap: self, action: action)
-        nodes.append(timer)
-        siftUp(timer, from: nodes.count - 1)
+        let timer = LoopTimer(deadline: deadline, index: nodes.count, heap: self, action: action)
+        nodes.append(Node(key: Key(deadline: deadline, order: made), timer: timer))
+        siftUp(from: nodes.count - 1)
         return timer
     }
 
@@ -54,56 +64,62 @@ final class TimerHeap {
     /// The action of the first timer that is due at `now` and was made no later than the timer numbered `limit`, taken out.
     /// A due timer made later stops the search: it comes in the next turn, so that a timer that makes a due timer starves nobody.
     func popDue(at now: Instant, madeUntil limit: UInt64 = .max) -> (() -> Void)? {
-        guard let first = nodes.first, first.deadline <= now, first.order <= limit else { return nil }
-        let action = first.action
-        first.action = nil
-        remove(first, at: 0)
+        guard let key = nodes.first?.key, key.deadline <= now, key.order <= limit else { return nil }
+        let timer = nodes[0].timer
+        let action = timer.action
+        timer.action = nil
+        remove(at: 0)
         return action
     }
 
     /// Takes all out unrun: the loop ends.
     func removeAll() {
-        for timer in nodes { timer.action = nil }
+        for node in nodes { node.timer.action = nil }
         nodes.removeAll()
     }
 
-    fileprivate func remove(_ timer: LoopTimer, at index: Int) {
-        let last = nodes.removeLast()
-        guard last !== timer else { return }
-        siftDown(last, from: index)
-        if last.index == index { siftUp(last, from: index) }
+    fileprivate func remove(at index: Int) {
+        let last = nodes.count - 1
+        if index != last { nodes.swapAt(index, last) }
+        nodes.removeLast()
+        guard index != last else { return }
+        if !siftUp(from: index) { siftDown(from: index) }
     }
 
-    private func siftUp(_ timer: LoopTimer, from start: Int) {
-        var index = start
-        while index > 0 {
-            let parent = (index - 1) / 4
-            guard LoopTimer.precedes(timer, nodes[parent]) else { break }
-            place(nodes[parent], at: index)
-            index = parent
-        }
-        place(timer, at: index)
-    }
-
-    private func siftDown(_ timer: LoopTimer, from start: Int) {
-        var index = start
-        while true {
-            let firstChild = index * 4 + 1
-            guard firstChild < nodes.count else { break }
-            var least = firstChild
-            for child in firstChild + 1..<max(firstChild + 1, min(firstChild + 4, nodes.count))
-            where LoopTimer.precedes(nodes[child], nodes[least]) {
-                least = child
+    /// Moves a node up to its place; false when it stays, its timer knows the place in any case.
+    @discardableResult
+    private func siftUp(from start: Int) -> Bool {
+        nodes.withUnsafeMutableBufferPointer { nodes in
+            var index = start
+            while index > 0 {
+                let parent = (index - 1) / 4
+                guard nodes[index].key.precedes(nodes[parent].key) else { break }
+                nodes.swapAt(index, parent)
+                nodes[index].timer.index = index
+                index = parent
             }
-            guard LoopTimer.precedes(nodes[least], timer) else { break }
-            place(nodes[least], at: index)
-            index = least
+            nodes[index].timer.index = index
+            return index != start
         }
-        place(timer, at: index)
     }
 
-    private func place(_ timer: LoopTimer, at index: Int) {
-        nodes[index] = timer
-        timer.index = index
+    private func siftDown(from start: Int) {
+        nodes.withUnsafeMutableBufferPointer { nodes in
+            var index = start
+            while true {
+                let firstChild = index * 4 + 1
+                guard firstChild < nodes.count else { break }
+                var least = firstChild
+                for child in firstChild + 1..<max(firstChild + 1, min(firstChild + 4, nodes.count))
+                where nodes[child].key.precedes(nodes[least].key) {
+                    least = child
+                }
+                guard nodes[least].key.precedes(nodes[index].key) else { break }
+                nodes.swapAt(index, least)
+                nodes[index].timer.index = index
+                index = least
+            }
+            nodes[index].timer.index = index
+        }
     }
 }
