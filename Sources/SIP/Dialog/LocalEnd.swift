@@ -45,6 +45,33 @@ package struct LocalEnd: Sendable {
     }
 }
 
+extension LocalEnd {
+    /// This end with a user and a parameter of our own in its contact, by which requests to it are told apart.
+    package func marked(user: String, parameter: String, value: String) -> LocalEnd {
+        guard let colon = contact.firstIndex(of: Octet.colon), let close = contact.lastIndex(of: Octet.greater) else {
+            return self
+        }
+        var result = self
+        result.contact =
+            contact[...colon] + Array("\(Self.escaped(user: user))@".utf8) + contact[(colon + 1)..<close]
+            + Array(";\(parameter)=\(value)>".utf8)
+        return result
+    }
+
+    /// A user name as the user part of a URI (RFC 3261 section 25.1).
+    package static func escaped(user: String) -> String {
+        var result: [UInt8] = []
+        for octet in user.utf8 {
+            if Octet.isLetter(octet) || Octet.isDigit(octet) || "-_.!~*'()&=+$,;?/".utf8.contains(octet) {
+                result.append(octet)
+            } else {
+                result += [Octet.percent] + hexadecimal(UInt64(octet)).suffix(2)
+            }
+        }
+        return text(result)
+    }
+}
+
 /// A request that is ready for a client transaction.
 package struct OutgoingRequest: Sendable {
     package var octets: [UInt8]

@@ -1,0 +1,383 @@
+// The registrar alone: who may register, what becomes of contacts, and the credentials that it takes.
+
+import Basics
+import SIP
+import Testing
+
+/// A device that registers: it answers challenges and counts its requests.
+struct RegisteringDevice {
+    var user = "anna"
+    var password = "geheim"
+    var callID = "d1"
+    var cSeq: UInt32 = 0
+    var source = Hop(transport: .udp, address: SocketAddress("192.0.2.5:5060")!, connection: 1)
+    var digest: DigestClient
+
+    init(user: String = "anna", password: String = "geheim", callID: String = "d1", seed: UInt64 = 7) {
+        self.user = user
+        self.password = password
+        self.callID = callID
+        digest = DigestClient(credentials: Credentials(user: user, password: password), seed: seed)
+    }
+
+    mutating func request(_ rows: [String], to: String? = nil, vias: Int = 1) throws -> Message {
+        cSeq += 1
+        var text = "REGISTER sip:example.com SIP/2.0\r\n"
+        for number in 0..<vias { text += "Via: SIP/2.0/UDP 192.0.2.\(5 + number);branch=z9hG4bK\(callID)\(cSeq)\r\n" }
+        text += "Max-Forwards: 70\r\nFrom: <sip:\(user)@example.com>;tag=f\r\nTo: <sip:\(to ?? user)@example.com>\r\n"
+        text += "Call-ID: \(callID)\r\nCSeq: \(cSeq) REGISTER\r\n"
+        for row in rows { text += "\(row)\r\n" }
+        text += String(decoding: digest.headers(method: "REGISTER", uri: Array("sip:example.com".utf8)), as: UTF8.self)
+        return try Message(parsing: Array("\(text)Content-Length: 0\r\n\r\n".utf8))
+    }
+
+    /// Registers and answers one challenge.
+    mutating func register(
+        _ rows: String..., at registrar: inout Registrar, now: Instant = .zero, to: String? = nil, vias: Int = 1
+    ) throws -> Registrar.Answer {
+        var message = try request(rows, to: to, vias: vias)
+        var answer = registrar.receive(message, from: source, at: now)
+        guard answer.status == 401 else { return answer }
+        var writer = MessageWriter()
+        writer.response(401, to: message, tag: Array("r".utf8)[...], source: nil)
+        writer.append(answer.rows)
+        writer.finish()
+        guard digest.challenged(by: try Message(parsing: writer.octets), request: message) == .retry else { return answer }
+        message = try request(rows, to: to, vias: vias)
+        answer = registrar.receive(message, from: source, at: now)
+        return answer
+    }
+}
+
+extension Registrar.Answer {
+    var text: String { String(decoding: rows, as: UTF8.self) }
+    /// The Contact values, in order.
+    var contacts: [String] {
+        text.split(separator: "\r\n").filter { $0.hasPrefix("Contact: ") }.map { String($0.dropFirst(9)) }
+    }
+}
+
+@Suite struct RegistrarTests {
+    static func registrar(_ adjust: (inout RegistrarSettings) -> Void = { _ in }) -> Registrar {
+        var settings = RegistrarSettings(
+            realm: "example.com",
+            users: [
+                "anna": DigestSecret(user: "anna", realm: "example.com", password: "geheim"),
+                "hall": DigestSecret(user: "hall", realm: "example.com", password: "flur")
+            ], contactLimit: 3)
+        adjust(&settings)
+        return Registrar(settings, secret: Array("s3cret".utf8))
+    }
+
+    func users(_ registrar: Registrar, at now: Instant = .zero) -> [String] {
+        registrar.contacts(of: "anna", at: now).map { String(decoding: $0.contact, as: UTF8.self) }
+    }
+
+    @Test func addRefreshRemove() throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        var answer = try phone.register("Contact: <sip:anna@192.0.2.5>", "Expires: 600", at: &registrar)
+        #expect(answer.status == 200)
+        #expect(answer.contacts == ["<sip:anna@192.0.2.5>;expires=600"])
+        #expect(answer.changes == [.added(user: "anna", contact: Array("sip:anna@192.0.2.5".utf8), seconds: 600)])
+        answer = try phone.register(
+            "Contact: <sip:anna@192.0.2.5>;expires=900", "Expires: 600", at: &registrar, now: .zero + .seconds(60))
+        #expect(answer.contacts == ["<sip:anna@192.0.2.5>;expires=900"])
+        #expect(answer.changes == [.refreshed(user: "anna")])
+        // A fetch shows and changes nothing.
+        answer = try phone.register(at: &registrar, now: .zero + .seconds(160))
+        #expect(answer.status == 200 && answer.contacts == ["<sip:anna@192.0.2.5>;expires=800"] && answer.changes.isEmpty)
+        #expect(users(registrar, at: .zero + .seconds(959)).count == 1)
+        #expect(users(registrar, at: .zero + .seconds(960)).isEmpty)
+        answer = try phone.register("Contact: <sip:anna@192.0.2.5>;expires=0", at: &registrar, now: .zero + .seconds(200))
+        #expect(answer.status == 200 && answer.contacts.isEmpty)
+        #expect(answer.changes == [.removed(user: "anna", contact: Array("sip:anna@192.0.2.5".utf8))])
+        #expect(registrar.table.count == 0)
+    }
+
+    @Test func manyDevicesAndTheirOrder() throws {
+        var registrar = Self.registrar()
+        var desk = RegisteringDevice(callID: "a")
+        var mobile = RegisteringDevice(callID: "b", seed: 8)
+        _ = try desk.register("Contact: <sip:desk@192.0.2.5>;q=0.5", at: &registrar)
+        let answer = try mobile.register(
+            "Contact: <sip:mobile@192.0.2.6>;q=0.7, <sip:car@192.0.2.6>;q=0.25;expires=120", at: &registrar)
+        #expect(users(registrar) == ["sip:mobile@192.0.2.6", "sip:desk@192.0.2.5", "sip:car@192.0.2.6"])
+        #expect(
+            answer.contacts == [
+                "<sip:desk@192.0.2.5>;expires=3600;q=0.500", "<sip:mobile@192.0.2.6>;expires=3600;q=0.700",
+                "<sip:car@192.0.2.6>;expires=120;q=0.250"
+            ])
+        // The fourth is one too many, and nothing of its request happens.
+        let refused = try desk.register(
+            "Contact: <sip:desk@192.0.2.5>;expires=0, <sip:x@192.0.2.7>, <sip:y@192.0.2.7>", at: &registrar)
+        #expect(refused.status == 403 && refused.reason == "Too Many Contacts")
+        #expect(users(registrar).count == 3)
+    }
+
+    @Test func everythingGoesByAStar() throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        _ = try phone.register("Contact: <sip:a@192.0.2.5>, <sip:b@192.0.2.5>", at: &registrar)
+        for rows in [["Contact: *"], ["Contact: *", "Expires: 60"], ["Contact: *, <sip:a@192.0.2.5>", "Expires: 0"]] {
+            let answer = registrar.receive(try phone.request(rows), from: phone.source, at: .zero)
+            #expect(answer.status == 400)
+            #expect(users(registrar).count == 2)
+        }
+        let answer = try phone.register("Contact: *", "Expires: 0", at: &registrar)
+        #expect(answer.status == 200 && answer.contacts.isEmpty && answer.changes.count == 2)
+        #expect(users(registrar).isEmpty)
+    }
+
+    @Test func timesOutsideOfTheLimits() throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        let brief = try phone.register("Contact: <sip:a@192.0.2.5>;expires=30", at: &registrar)
+        #expect(brief.status == 423 && brief.text == "Min-Expires: 60\r\n")
+        #expect(
+            try phone.register("Contact: <sip:a@192.0.2.5>;expires=99999", at: &registrar).contacts == [
+                "<sip:a@192.0.2.5>;expires=3600"
+            ])
+        #expect(
+            try phone.register("Contact: <sip:a@192.0.2.5>;expires=soon", at: &registrar).contacts == [
+                "<sip:a@192.0.2.5>;expires=3600"
+            ])
+    }
+
+    @Test func olderRequestsChangeNothing() throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        _ = try phone.register("Contact: <sip:a@192.0.2.5>", at: &registrar)
+        phone.cSeq -= 1
+        #expect(try phone.register("Contact: <sip:a@192.0.2.5>;expires=0", at: &registrar).status == 500)
+        phone.cSeq -= 1
+        #expect(try phone.register("Contact: *", "Expires: 0", at: &registrar).status == 500)
+        #expect(users(registrar).count == 1)
+        // Another Call-ID (the phone restarted) counts anew.
+        var again = RegisteringDevice(callID: "d2", seed: 9)
+        #expect(try again.register("Contact: <sip:a@192.0.2.5>", at: &registrar).status == 200)
+        #expect(users(registrar).count == 1)
+    }
+
+    @Test func aFlowOfAnInstanceIsOneBinding() throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        phone.source = Hop(transport: .tcp, address: SocketAddress("203.0.113.5:40000")!, connection: 7)
+        let contact = "Contact: <sip:anna@10.0.0.5;transport=tcp>;reg-id=1;+sip.instance=\"<urn:uuid:1>\""
+        let answer = try phone.register(contact, "Supported: path, outbound", at: &registrar)
+        #expect(answer.text.contains("Require: outbound\r\n"))
+        #expect(answer.text.contains(";+sip.instance=\"<urn:uuid:1>\";reg-id=1"))
+        // The same flow from another address takes its place; a second flow stands beside it.
+        phone.source.connection = 8
+        _ = try phone.register(contact.replacing("10.0.0.5", with: "10.0.0.6"), "Supported: outbound", at: &registrar)
+        #expect(users(registrar) == ["sip:anna@10.0.0.6;transport=tcp"])
+        _ = try phone.register(contact.replacing("reg-id=1", with: "reg-id=2"), "Supported: outbound", at: &registrar)
+        #expect(users(registrar).count == 2)
+        #expect(registrar.contacts(of: "anna", at: .zero)[0].nextHop == phone.source)
+        // Without its connection a flow is gone.
+        #expect(registrar.flowEnded(Hop(transport: .tcp, address: phone.source.address, connection: 9)).isEmpty)
+        #expect(registrar.flowEnded(phone.source).count == 2)
+        #expect(users(registrar).isEmpty)
+        // Over a proxy that keeps no flow there is none.
+        #expect(try !phone.register(contact, "Supported: outbound", at: &registrar, vias: 2).text.contains("Require"))
+    }
+
+    @Test func theWayBackOverProxies() throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        phone.source = Hop(transport: .udp, address: SocketAddress("192.0.2.80:5060")!, connection: 1)
+        let answer = try phone.register(
+            "Contact: <sip:anna@10.0.0.5>", "Path: <sip:192.0.2.80;lr>, <sip:edge.example.com;lr>", "Supported: path",
+            "Require: path",
+            at: &registrar, vias: 2)
+        #expect(answer.status == 200)
+        #expect(answer.text.contains("Path: <sip:192.0.2.80;lr>\r\nPath: <sip:edge.example.com;lr>\r\n"))
+        let binding = try #require(registrar.contacts(of: "anna", at: .zero).first)
+        #expect(binding.routes.map { String(decoding: $0, as: UTF8.self) } == ["<sip:192.0.2.80;lr>,<sip:edge.example.com;lr>"])
+        #expect(binding.nextHop == phone.source)
+        #expect(try phone.register("Contact: <sip:a@10.0.0.5>", "Require: gruu", at: &registrar).status == 420)
+    }
+
+    /// Where a device is reached that is reached directly: by its contact's address, or by where it was seen.
+    @Test(arguments: [
+        ("sip:a@192.0.2.5:5070", "192.0.2.5:5070"), ("sip:a@192.0.2.5", "192.0.2.5:5060"),
+        ("sip:a@10.0.0.5:5070", "192.0.2.5:4000"),
+        ("sip:a@phone.local", "192.0.2.5:4000")
+    ])
+    func directly(contact: String, address: String) throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        phone.source.address.port = 4000
+        _ = try phone.register("Contact: <\(contact)>", at: &registrar)
+        #expect(registrar.contacts(of: "anna", at: .zero).first?.nextHop.address == SocketAddress(address))
+    }
+
+    @Test func whoMayNot() throws {
+        var registrar = Self.registrar()
+        var wrong = RegisteringDevice(password: "falsch")
+        let refused = try wrong.register("Contact: <sip:a@192.0.2.5>", at: &registrar)
+        var unknown = RegisteringDevice(user: "eve")
+        let unknownRefused = try unknown.register("Contact: <sip:a@192.0.2.5>", at: &registrar)
+        // Nothing tells whether the user exists.
+        #expect(refused.status == 403 && unknownRefused.status == 403)
+        #expect(refused.rows == unknownRefused.rows && refused.reason == unknownRefused.reason)
+        // Nobody registers for somebody else.
+        var hall = RegisteringDevice(user: "hall", password: "flur")
+        #expect(try hall.register("Contact: <sip:a@192.0.2.5>", at: &registrar, to: "anna").status == 403)
+        #expect(registrar.table.count == 0)
+    }
+
+    @Test(arguments: [
+        "Contact: <mailto:a@b>", "Contact: <tel:+1>", "Contact: <sip:>", "Path: <x",
+        "Contact: <sip:a@\(String(repeating: "x", count: 600))>"
+    ])
+    func whatCannotBeKept(row: String) throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        #expect(
+            try phone.register(row, row.hasPrefix("Path") ? "Contact: <sip:a@192.0.2.5>" : "X: y", at: &registrar).status == 400)
+        #expect(registrar.table.count == 0)
+    }
+
+    @Test func expiredOnesAreSweptWithinAMinute() throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        _ = try phone.register("Contact: <sip:a@192.0.2.5>;expires=60", at: &registrar)
+        var changes: [BindingChange] = []
+        for second in 0..<125 { changes += registrar.sweep(at: .zero + .seconds(second)) }
+        #expect(changes == [.expired(user: "anna", contact: Array("sip:a@192.0.2.5".utf8))])
+        #expect(registrar.table.count == 0)
+    }
+
+    @Test func overARestartByTheFile() throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice(callID: "with\ttab%")
+        _ = try phone.register(
+            "Contact: <sip:anna%20b@192.0.2.5;x=1>;q=0.3;expires=600", "Path: <sip:192.0.2.80;lr>, \"A B\" <sip:c;lr>",
+            at: &registrar)
+        _ = try phone.register("Contact: <sip:b@192.0.2.5>;expires=60", at: &registrar)
+        let file = BindingFile.text(of: registrar.table.buckets, at: .zero + .seconds(10), wall: 1_000_010)
+        let text = String(decoding: file, as: UTF8.self)
+        #expect(text.hasPrefix("ringwright-bindings 1\n"))
+        #expect(text.contains("anna\tsip:anna%2520b@192.0.2.5;x=1\t1000600\t300\twith%09tab%25\t"))
+        // A hundred seconds later, in another process, whose clock begins anew.
+        let (table, unreadable) = try #require(BindingFile.read(file, at: .zero, wall: 1_000_110, longest: 3600))
+        #expect(unreadable == 0)
+        var again = Self.registrar()
+        again.take(table)
+        let binding = try #require(again.contacts(of: "anna", at: .zero).first)
+        #expect(again.table.count == 1)
+        var expected = registrar.contacts(of: "anna", at: .zero).first { $0.q == 300 }!
+        expected.expires = .zero + .seconds(490)
+        expected.source.connection = 0
+        #expect(binding == expected)
+        // Users that are gone are not taken, broken lines neither, other files not at all.
+        var others = Self.registrar { $0.users = [:] }
+        others.take(table)
+        #expect(others.table.count == 0)
+        #expect(
+            BindingFile.read(Array("\(text)anna\tnonsense\n\n".utf8), at: .zero, wall: 1_000_110, longest: 3600)?.unreadable == 1)
+        #expect(BindingFile.read(Array("other 1\n".utf8), at: .zero, wall: 0, longest: 3600) == nil)
+    }
+}
+
+@Suite struct DigestServerTests {
+    let secret = DigestSecret(user: "anna", realm: "example.com", password: "geheim")
+
+    func verdict(_ server: inout DigestServer, _ message: Message, at now: Instant = .zero) -> DigestServer.Verdict {
+        server.check(message, at: now) { $0 == "anna" ? secret : nil }
+    }
+
+    func challenged(_ device: inout RegisteringDevice, by server: inout DigestServer, at now: Instant = .zero) throws {
+        let request = try device.request([])
+        var writer = MessageWriter()
+        writer.response(401, to: request, tag: Array("r".utf8)[...], source: nil)
+        writer.append(server.challenge(stale: false, at: now))
+        writer.finish()
+        #expect(device.digest.challenged(by: try Message(parsing: writer.octets), request: request) == .retry)
+    }
+
+    @Test(arguments: [[DigestAlgorithm.sha256, .md5], [.md5], [.sha256]])
+    func rightOnes(algorithms: [DigestAlgorithm]) throws {
+        var server = DigestServer(realm: "example.com", algorithms: algorithms, secret: [1])
+        var device = RegisteringDevice()
+        #expect(verdict(&server, try device.request([])) == .challenge(stale: false))
+        try challenged(&device, by: &server)
+        let request = try device.request([])
+        #expect(request.header("Authorization")?.contains("algorithm=\(algorithms[0].name)") == true)
+        #expect(verdict(&server, request) == .accepted(user: "anna"))
+        #expect(verdict(&server, try device.request([])) == .accepted(user: "anna"))
+    }
+
+    @Test func anOverheardRequestIsNotTakenAgain() throws {
+        var server = DigestServer(realm: "example.com", secret: [1])
+        var device = RegisteringDevice()
+        try challenged(&device, by: &server)
+        let requests = try (0..<70).map { _ in try device.request([]) }
+        // Out of order is well, twice is not.
+        for place in [0, 2, 1, 69] { #expect(verdict(&server, requests[place]) == .accepted(user: "anna")) }
+        for place in [0, 1, 2, 69, 3] { #expect(verdict(&server, requests[place]) == .challenge(stale: true)) }
+        #expect(verdict(&server, requests[30]) == .accepted(user: "anna"))
+    }
+
+    @Test func oldAndForeignNonces() throws {
+        var server = DigestServer(realm: "example.com", secret: [1])
+        var device = RegisteringDevice()
+        try challenged(&device, by: &server)
+        #expect(verdict(&server, try device.request([]), at: .zero + .seconds(301)) == .challenge(stale: true))
+        var other = DigestServer(realm: "example.com", secret: [2])
+        #expect(verdict(&other, try device.request([])) == .challenge(stale: true))
+        var wrong = RegisteringDevice(password: "falsch")
+        try challenged(&wrong, by: &server)
+        #expect(verdict(&server, try wrong.request([]), at: .zero + .seconds(301)) == .refused)
+    }
+
+    @Test func withoutCountsANonceServesOnce() throws {
+        var server = DigestServer(realm: "example.com", algorithms: [.md5], secret: [1])
+        let rows = String(decoding: server.challenge(stale: false, at: .zero), as: UTF8.self)
+        let nonce = try #require(rows.firstMatch(of: /nonce="([0-9a-f]+)"/)).1
+        func hash(_ text: String) -> String { String(decoding: DigestAlgorithm.md5.hash(Array(text.utf8)), as: UTF8.self) }
+        let response = hash("\(hash("anna:example.com:geheim")):\(nonce):\(hash("REGISTER:sip:example.com"))")
+        var device = RegisteringDevice()
+        let row =
+            "Authorization: Digest username=\"anna\", realm=\"example.com\", nonce=\"\(nonce)\", uri=\"sip:example.com\", response=\"\(response)\""
+        #expect(verdict(&server, try device.request([row])) == .accepted(user: "anna"))
+        #expect(verdict(&server, try device.request([row])) == .challenge(stale: true))
+    }
+
+    @Test func whatCannotBeRead() throws {
+        var server = DigestServer(realm: "example.com", secret: [1])
+        for field in ["uri", "nonce", "response", "username", "nc", "cnonce"] {
+            var device = RegisteringDevice()
+            try challenged(&device, by: &server)
+            let text = String(decoding: try device.request([]).octets, as: UTF8.self)
+            let without = text.replacing(" \(field)=", with: " x\(field)=")
+            #expect(without != text)
+            #expect(verdict(&server, try Message(parsing: Array(without.utf8))) == .malformed)
+        }
+    }
+
+    @Test func aHashInsteadOfAPassword() throws {
+        let ha1 = String(decoding: DigestAlgorithm.md5.hash(Array("anna:example.com:geheim".utf8)), as: UTF8.self)
+        var server = DigestServer(realm: "example.com", algorithms: [.md5], secret: [1])
+        var device = RegisteringDevice()
+        try challenged(&device, by: &server)
+        let request = try device.request([])
+        #expect(
+            server.check(request, at: .zero) { _ in DigestSecret(ha1: ha1.uppercased(), algorithm: .md5) }
+                == .accepted(user: "anna"))
+        #expect(!"\(DigestSecret(ha1: ha1, algorithm: .md5))".contains(ha1))
+    }
+
+    /// Twenty thousand devices that each use a nonce: what is kept is bounded by the nonces' lifetime.
+    @Test func usedNoncesAreForgotten() throws {
+        var server = DigestServer(realm: "example.com", algorithms: [.md5], secret: [1])
+        for second in 0..<2000 {
+            var device = RegisteringDevice(seed: UInt64(second))
+            let now = Instant.zero + .seconds(second)
+            try challenged(&device, by: &server, at: now)
+            #expect(verdict(&server, try device.request([]), at: now) == .accepted(user: "anna"))
+        }
+        #expect(server.heldNonces <= 1024)
+    }
+}
