@@ -48,7 +48,7 @@ async def client(url, ca):
     try:
         await websockets.connect(url, subprotocols=["chat"], ssl=context)
         raise AssertionError("another subprotocol was taken")
-    except websockets.exceptions.InvalidStatusCode:
+    except (websockets.exceptions.InvalidHandshake, websockets.exceptions.ConnectionClosed, OSError):
         pass
     way = "WSS" if ca else "WS"
     async with websockets.connect(url, subprotocols=["sip"], ssl=context) as link:
