@@ -145,8 +145,8 @@ import Testing
             "1:16: error: `sip.listen`: `udp:0.0.0.0:5060/sip` has no address and port"
         ),
         (
-            "lines: { a: { sip: { server: b, path: /sip } } }",
-            "1:39: error: `lines.a.sip.path` is that of a WebSocket and begins with /: not `/sip`"
+            "lines: { a: { sip: { server: b, transport: tcp, path: /sip } } }",
+            "1:55: error: `lines.a.sip.path` is that of a WebSocket and begins with /: not `/sip`"
         ),
         (
             "sip: { listen: \"upd:0.0.0.0:5060\" }",

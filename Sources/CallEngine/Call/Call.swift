@@ -193,7 +193,9 @@ package final class Call {
         // A phone behind NAT names an address in its Contact that leads nowhere from here: its messages show the one that does.
         let isHidden = ip.isPrivate && !hop.address.ip.isPrivate && session?.machine.dialog?.routes.isEmpty == true
         if ip.isUnspecified || isHidden { return hop }
-        let transport = found.transport ?? hop.transport
+        // A URI says ws for secure WebSockets too (RFC 7118 section 5.2).
+        let isSecureWebSocket = found.transport == .ws && hop.transport == .wss
+        let transport = isSecureWebSocket ? .wss : found.transport ?? hop.transport
         var next = Hop(transport: transport, address: SocketAddress(ip: ip, port: found.port ?? transport.usualPort))
         // A connection that has to be made anew is asked for the name that was called.
         if transport == hop.transport { (next.connection, next.host) = (hop.connection, hop.host) }
