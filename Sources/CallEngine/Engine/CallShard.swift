@@ -231,8 +231,9 @@ package final class CallShard {
         guard next != .never else { return }
         wakeTimer = loop.schedule(at: next) { [weak self] in
             guard let self else { return }
-            while let place = wakes.popDue(at: loop.now) { calls[place]?.wake() }
+            // Before the calls, which may set the next one.
             wakeTimer = nil
+            while let place = wakes.popDue(at: loop.now) { calls[place]?.wake() }
             setWakeTimer()
         }
     }
