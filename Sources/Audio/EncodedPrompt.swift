@@ -6,7 +6,7 @@ package final class EncodedPrompt: Sendable {
     /// The packet time in milliseconds.
     package let packetTime: Int
     /// All payloads, one after the other.
-    package let bytes: [UInt8]
+    private let bytes: [UInt8]
     /// The audio's own length; the last packet is filled up with silence.
     package let length: Duration
     /// Where each payload begins, and the end of the last one.
@@ -59,11 +59,12 @@ package final class EncodedPrompt: Sendable {
         Int(boundaries[index])..<Int(boundaries[index + 1])
     }
 
-    /// The payload of a packet, without copying it.
-    @inline(__always)
-    package func withPayload<Result>(_ index: Int, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    /// Copies the payload of a packet to the front of `output`, which must have room; returns its length.
+    package func copyPayload(_ index: Int, to output: UnsafeMutableRawBufferPointer) -> Int {
         let range = range(ofPacket: index)
-        return bytes.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
+        precondition(range.count <= output.count)
+        bytes.withUnsafeBytes { output.baseAddress!.copyMemory(from: $0.baseAddress! + range.lowerBound, byteCount: range.count) }
+        return range.count
     }
 
     /// What it takes in memory, nearly.

@@ -15,6 +15,10 @@ final class LoopBuffers {
 
     static let streamBufferSize = 65_536
 
+    /// The datagram of the last look at a socket (`DatagramSocket.look`), and where it came from. 64 KiB hold any.
+    let looked = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 64)
+    let source = UnsafeMutablePointer<sockaddr_in6>.allocate(capacity: 1)
+
     @exclusivity(unchecked) private var leadMeasured = Instant.never
     @exclusivity(unchecked) private var lead: Int64 = 0
 
@@ -61,7 +65,11 @@ final class LoopBuffers {
         streamBuffers = []
     }
 
-    deinit { release() }
+    deinit {
+        release()
+        looked.deallocate()
+        source.deallocate()
+    }
 }
 
 /// Room for one recvmmsg(2): 64 datagrams of any size. Pages that no datagram ever reached take no memory.
@@ -105,17 +113,6 @@ final class ReceiveBatch {
     @inline(__always)
     func read(_ descriptor: Int32) -> SystemCall.Outcome {
         SystemCall.attempt { rw_recvmmsg(descriptor, headers, UInt32(Self.count), Int32(MSG_DONTWAIT)) }
-    }
-
-    /// Reads one datagram: 0 when there is none.
-    @inline(__always)
-    func readOne(_ descriptor: Int32) -> SystemCall.Outcome {
-        switch SystemCall.attempt({ recvmsg(descriptor, &headers.pointee.msg_hdr, Int32(MSG_DONTWAIT)) }) {
-        case .done(let length):
-            headers.pointee.msg_len = UInt32(truncatingIfNeeded: length)
-            return .done(1)
-        case let other: return other
-        }
     }
 
     /// One of the datagrams read; its slot is made ready for the next read.

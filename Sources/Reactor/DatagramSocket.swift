@@ -39,11 +39,11 @@ package struct DatagramOptions: Sendable {
 package struct DatagramCounters: Equatable, Sendable {
     package internal(set) var received: UInt64 = 0
     package internal(set) var receivedBytes: UInt64 = 0
+    /// System calls that received or sent.
+    package internal(set) var receiveCalls: UInt64 = 0
+    package internal(set) var sendCalls: UInt64 = 0
     package internal(set) var sent: UInt64 = 0
     package internal(set) var sentBytes: UInt64 = 0
-    /// System calls that sent or received.
-    package internal(set) var sendCalls: UInt64 = 0
-    package internal(set) var receiveCalls: UInt64 = 0
     /// Times that the kernel took no more for now (EAGAIN).
     package internal(set) var blocked: UInt64 = 0
     /// Dropped: the queue was full, or `sendNow` met a socket that takes no more.
@@ -58,9 +58,32 @@ package struct DatagramCounters: Equatable, Sendable {
     package init() {}
 }
 
+/// What a look at a socket found.
+package struct Datagram {
+    /// Lent until the next look at any socket of the loop.
+    package let bytes: UnsafeRawBufferPointer
+    /// nil: the peer that the socket is connected to.
+    package let source: SocketAddress?
+    /// When it came; see `DatagramSocket.arrival`.
+    package let arrival: Instant
+
+    init(bytes: UnsafeRawBufferPointer, source: SocketAddress?, arrival: Instant) {
+        self.bytes = bytes
+        self.source = source
+        self.arrival = arrival
+    }
+}
+
 /// A datagram socket of a loop: the kernel's on an `EpollLoop`, one of the in-memory network on a `VirtualLoop`.
 /// It belongs to its loop; what other loops send through it goes by `handle`.
 package class DatagramSocket {
+    // What each look and each packet touches comes first, so that it lies together.
+    @exclusivity(unchecked) package internal(set) var isClosed = false
+    /// During `onReceive`: when the datagram came, on the loop's clock. Without `stampsArrival` it is when it was read.
+    @exclusivity(unchecked) package internal(set) var arrival = Instant.zero
+    /// What the socket counted itself; the rest is its sender's.
+    @exclusivity(unchecked) var own = DatagramCounters()
+    let sender: DatagramSender
     package let loop: EventLoop
     /// The address it is bound to, with the port that the system chose.
     package let localAddress: SocketAddress
@@ -74,15 +97,10 @@ package class DatagramSocket {
         get { sender.onError }
         set { sender.onError = newValue }
     }
-    @exclusivity(unchecked) package internal(set) var isClosed = false
-    /// During `onReceive`: when the datagram came, on the loop's clock. Without `stampsArrival` it is when it was read.
-    @exclusivity(unchecked) package internal(set) var arrival = Instant.zero
     /// When it is read. Changes at once.
     package var reading: DatagramOptions.Reading {
         didSet { if reading != oldValue, !isClosed { readingChanged() } }
     }
-    let sender: DatagramSender
-    @exclusivity(unchecked) var receiving = DatagramCounters()
 
     init(loop: EventLoop, localAddress: SocketAddress, reading: DatagramOptions.Reading, sender: DatagramSender) {
         self.loop = loop
@@ -95,10 +113,13 @@ package class DatagramSocket {
     /// What this socket received and sent, without what other loops sent by `handle`.
     package final var counters: DatagramCounters {
         var both = sender.counters
-        both.received = receiving.received
-        both.receivedBytes = receiving.receivedBytes
-        both.receiveCalls = receiving.receiveCalls
-        both.unreachable += receiving.unreachable
+        both.received = own.received
+        both.receivedBytes = own.receivedBytes
+        both.receiveCalls = own.receiveCalls
+        both.sendCalls += own.sendCalls
+        both.sent += own.sent
+        both.sentBytes += own.sentBytes
+        both.unreachable += own.unreachable
         return both
     }
 
@@ -114,7 +135,7 @@ package class DatagramSocket {
 
     /// `sendNow` to a connected socket's peer.
     @discardableResult
-    package final func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool { sender.sendNow(bytes) }
+    package func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool { fatalError("a kind of socket sends") }
 
     /// Sends what is queued, now.
     package final func flush() { sender.flush() }
@@ -123,9 +144,10 @@ package class DatagramSocket {
     @discardableResult
     package func drain(limit: Int = 1024) -> Int { fatalError("a kind of socket reads") }
 
-    /// Reads a socket that is looked at regularly and gets about one datagram between two looks: one as long as that is all there is,
-    /// else as `drain`. What a short look leaves behind is read by the next one, so nothing ever piles up.
-    package func look() { drain() }
+    /// A look at a socket that is read regularly and gets about one datagram between two looks. A call gives one datagram, past
+    /// `onReceive`; `count` is how many this look has had. It ends with nil: nothing is left, or nothing more is to be expected. What
+    /// a look leaves behind is read by the next one, so nothing ever piles up.
+    package func look(after count: Int) -> Datagram? { fatalError("a kind of socket reads") }
 
     /// Fixes the peer: datagrams of others are not received, sending needs no look-up of the route, and the network's reports arrive.
     /// An unspecified local address becomes the one that the peer is reached from: `connectedAddress`.
@@ -176,9 +198,6 @@ package class DatagramSender {
     /// As `DatagramSocket.sendNow`.
     @discardableResult
     package func sendNow(_ bytes: UnsafeRawBufferPointer, to peer: SocketAddress) -> Bool { fatalError("a kind of sender sends") }
-
-    /// As `DatagramSocket.sendNow`, to a connected socket's peer: by the socket's own sender only.
-    func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool { fatalError("a kind of sender sends") }
 
     /// Sends what is queued, now.
     package func flush() { fatalError("a kind of sender sends") }

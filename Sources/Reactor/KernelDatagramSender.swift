@@ -107,32 +107,34 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
     }
 
     override func sendNow(_ bytes: UnsafeRawBufferPointer, to peer: SocketAddress) -> Bool {
-        if self.peer == peer { return sendNow(bytes) }
         var address = KernelAddress(peer, forV6: isV6)
-        let length = address.length
+        let length = self.peer == peer ? 0 : address.length
         return address.withPointer { pointer, _ in
-            if owned >= 0 { return sendNow(bytes, to: peer, pointer, length, owned) }
-            return shared.use { sendNow(bytes, to: peer, pointer, length, $0) } ?? false
+            let target = length == 0 ? nil : UnsafePointer(pointer)
+            if owned >= 0 { return sendNow(bytes, to: peer, target, length, owned) }
+            return shared.use { sendNow(bytes, to: peer, target, length, $0) } ?? false
         }
     }
 
-    override func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard owned >= 0 else { return false }
-        return sendNow(bytes, to: nil, nil, 0, owned)
+    /// Goes on when the socket's own attempt to send to its connected peer gave `first`.
+    func sendNow(_ bytes: UnsafeRawBufferPointer, after first: SystemCall.Outcome) -> Bool {
+        guard owned >= 0, let peer else { return false }
+        return sendNow(bytes, to: peer, nil, 0, owned, after: first)
     }
 
     /// `address` is nil for a connected socket's peer.
     @inline(__always)
     private func sendNow(
-        _ bytes: UnsafeRawBufferPointer, to peer: SocketAddress?, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t,
-        _ descriptor: Int32
+        _ bytes: UnsafeRawBufferPointer, to peer: SocketAddress, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t,
+        _ descriptor: Int32, after first: SystemCall.Outcome? = nil
     ) -> Bool {
+        func attempt() -> SystemCall.Outcome {
+            counters.sendCalls &+= 1
+            return SystemCall.attempt { rw_send(descriptor, bytes.baseAddress, UInt(bytes.count), address, length) }
+        }
+        var outcome = first ?? attempt()
         var repeated = false
         while true {
-            counters.sendCalls &+= 1
-            let outcome = SystemCall.attempt {
-                sendto(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL), address, length)
-            }
             switch outcome {
             case .done(let count):
                 counters.sent &+= 1
@@ -143,8 +145,9 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
                 counters.droppedFull += 1
                 return false
             case .failed(let number):
-                guard let peer = peer ?? self.peer, !failed(number, peer, isRepeat: repeated) else { return false }
+                guard !failed(number, peer, isRepeat: repeated) else { return false }
                 repeated = true
+                outcome = attempt()
             }
         }
     }

@@ -4,6 +4,19 @@ import CLinux
 /// A datagram socket of the kernel.
 final class KernelDatagramSocket: DatagramSocket {
     private let epoll: EpollLoop
+    private let buffers: LoopBuffers
+    private let kernelSender: KernelDatagramSender
+    private let descriptor: Int32
+    private let stampsArrival: Bool
+    /// Looks that read everything, before one datagram is believed to be all there is.
+    @exclusivity(unchecked) private var fullLooks = busyLooks
+    @exclusivity(unchecked) private var lastLook = Instant.zero
+    @exclusivity(unchecked) private var formerLook = Instant.zero
+    /// The kernel is asked where datagrams come from. A connected socket gets only those of its peer, once it has been read to the end.
+    @exclusivity(unchecked) private var isNamed = true
+    @exclusivity(unchecked) private var peer: SocketAddress?
+    private static let busyLooks = 3
+    private static let mostInLook = 1024
     private let shared: SharedDescriptor
     private let watcher: DatagramWatcher
     private let options: DatagramOptions
@@ -11,11 +24,6 @@ final class KernelDatagramSocket: DatagramSocket {
     private var isWatched = false
     /// The port was chosen by the system, which takes it back when the socket is disconnected.
     private let hasChosenPort: Bool
-    private var peer: SocketAddress?
-    /// Looks that read everything, before one datagram is believed to be all there is.
-    @exclusivity(unchecked) private var fullLooks = busyLooks
-    private static let busyLooks = 16
-    @exclusivity(unchecked) private var lastLook = Instant.zero
 
     static func bind(
         on loop: EpollLoop, to address: SocketAddress, options: DatagramOptions
@@ -64,6 +72,9 @@ final class KernelDatagramSocket: DatagramSocket {
         loop: EpollLoop, descriptor: Int32, isV6: Bool, localAddress: SocketAddress, hasChosenPort: Bool, options: DatagramOptions
     ) {
         epoll = loop
+        buffers = loop.buffers
+        self.descriptor = descriptor
+        stampsArrival = options.stampsArrival
         self.hasChosenPort = hasChosenPort
         shared = SharedDescriptor(descriptor)
         watcher = DatagramWatcher(descriptor: descriptor)
@@ -71,6 +82,7 @@ final class KernelDatagramSocket: DatagramSocket {
         self.isV6 = isV6
         let sender = KernelDatagramSender(loop: loop, shared: shared, isV6: isV6, limit: options.sendQueueLimit)
         sender.owned = descriptor
+        kernelSender = sender
         super.init(loop: loop, localAddress: localAddress, reading: options.reading, sender: sender)
     }
 
@@ -121,44 +133,64 @@ final class KernelDatagramSocket: DatagramSocket {
         return total
     }
 
-    /// One datagram costs less by recvmsg(2) than by a recvmmsg(2) that looks for a second one. More than one may be there when one of
-    /// the last looks found none or several, and when the one that was read has been there at the last look already.
-    override func look() {
-        let lastLook = lastLook
+    /// A datagram by recvmsg(2) costs less than by a recvmmsg(2) that looks for a second one. More than one may be there when one of
+    /// the last looks found none or several, and when the first one has been there at the last look already.
+    override func look(after count: Int) -> Datagram? {
         let now = epoll.now
-        self.lastLook = now
-        guard fullLooks == 0, options.stampsArrival else {
-            let count = drain()
-            fullLooks = count == 1 ? fullLooks - 1 : Self.busyLooks
-            return
+        if count == 0 {
+            formerLook = lastLook
+            lastLook = now
+        } else if count == 1, fullLooks == 0, stampsArrival, arrival.nanoseconds > formerLook.nanoseconds {
+            return nil
         }
-        let count = readBatch(isSingle: true)
-        guard !isClosed, count == 1 else {
+        guard !isClosed, count < Self.mostInLook else { return nil }
+        own.receiveCalls &+= 1
+        let isNamed = isNamed
+        var stamp: Int64 = 0
+        let outcome = SystemCall.attempt {
+            rw_receive(
+                descriptor, buffers.looked.baseAddress, UInt(buffers.looked.count), isNamed ? buffers.source : nil, &stamp)
+        }
+        switch outcome {
+        case .done(let length):
+            own.received &+= 1
+            own.receivedBytes &+= UInt64(length)
+            arrival = now
+            if stamp != 0 {
+                arrival = Instant(nanoseconds: min(now.nanoseconds, stamp &- buffers.wallClockLead(at: now)))
+            }
+            return Datagram(
+                bytes: UnsafeRawBufferPointer(start: buffers.looked.baseAddress, count: length),
+                source: isNamed ? KernelAddress.read(buffers.source) : nil, arrival: arrival)
+        case .notNow:
+            if count != 1 { fullLooks = Self.busyLooks } else if fullLooks > 0 { fullLooks -= 1 }
+            // What came before it was connected has been read.
+            self.isNamed = peer == nil
+        case .failed(let number):
             fullLooks = Self.busyLooks
-            return
+            receiveFailed(number)
         }
-        if arrival.nanoseconds <= lastLook.nanoseconds, drain() > 0 { fullLooks = Self.busyLooks }
+        return nil
     }
 
-    /// Reads up to 64 datagrams, or one.
-    private func readBatch(isSingle: Bool = false) -> Int {
-        let buffers = epoll.buffers
+    /// Reads up to 64 datagrams.
+    private func readBatch() -> Int {
         let batch = buffers.takeReceiveBatch()
         defer { buffers.giveBack(batch) }
-        receiving.receiveCalls &+= 1
-        switch isSingle ? batch.readOne(watcher.descriptor) : batch.read(watcher.descriptor) {
+        own.receiveCalls &+= 1
+        switch batch.read(descriptor) {
         case .done(let count):
             guard count > 0 else { return 0 }
             let now = epoll.now
             arrival = now
-            let ahead = options.stampsArrival ? buffers.wallClockLead(at: now) : 0
+            let ahead = stampsArrival ? buffers.wallClockLead(at: now) : 0
             for index in 0..<count {
-                if options.stampsArrival, let stamp = batch.stamp(index) {
+                if stampsArrival, let stamp = batch.stamp(index) {
                     arrival = Instant(nanoseconds: min(now.nanoseconds, stamp &- ahead))
                 }
                 let (bytes, peer) = batch.datagram(index)
-                receiving.received &+= 1
-                receiving.receivedBytes &+= UInt64(bytes.count)
+                own.received &+= 1
+                own.receivedBytes &+= UInt64(bytes.count)
                 // The socket may be closed by what it hears; the slots are made ready all the same.
                 if !isClosed { onReceive?(bytes, peer) }
             }
@@ -166,10 +198,24 @@ final class KernelDatagramSocket: DatagramSocket {
             return count
         case .notNow: return 0
         case .failed(let number):
-            // A report of the network about something sent before.
-            if options.reportsErrors { readErrors() } else { unreachable(number, nil) }
+            receiveFailed(number)
             return 0
         }
+    }
+
+    /// A report of the network about something sent before.
+    private func receiveFailed(_ number: Int32) {
+        if options.reportsErrors { readErrors() } else { unreachable(number, nil) }
+    }
+
+    override func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard peer != nil, !isClosed else { return false }
+        own.sendCalls &+= 1
+        let outcome = SystemCall.attempt { rw_send(descriptor, bytes.baseAddress, UInt(bytes.count), nil, 0) }
+        guard case .done(let count) = outcome else { return kernelSender.sendNow(bytes, after: outcome) }
+        own.sent &+= 1
+        own.sentBytes &+= UInt64(count)
+        return true
     }
 
     private func readErrors() {
@@ -178,14 +224,14 @@ final class KernelDatagramSocket: DatagramSocket {
         var number: Int32 = 0
         for _ in 0..<64 where !isClosed {
             address.length = socklen_t(MemoryLayout<sockaddr_in6>.size)
-            let found = address.withPointer { rw_recv_error(watcher.descriptor, $0, $1, &number) }
+            let found = address.withPointer { rw_recv_error(descriptor, $0, $1, &number) }
             guard found == 1 else { break }
             unreachable(number, address.address)
         }
     }
 
     private func unreachable(_ number: Int32, _ peer: SocketAddress?) {
-        receiving.unreachable += 1
+        own.unreachable += 1
         onError?(SystemError(number, "send \(peer?.description ?? "from \(localAddress)")"), peer)
     }
 
@@ -193,29 +239,32 @@ final class KernelDatagramSocket: DatagramSocket {
         loop.preconditionOnLoop()
         var address = KernelAddress(peer, forV6: isV6)
         try SystemCall.check("connect \(peer)") {
-            address.withPointer { CLinux.connect(watcher.descriptor, $0, $1.pointee) }
+            address.withPointer { CLinux.connect(descriptor, $0, $1.pointee) }
         }
         self.peer = peer
-        (sender as? KernelDatagramSender)?.peer = peer
+        isNamed = true
+        fullLooks = Self.busyLooks
+        kernelSender.peer = peer
     }
 
     override func disconnect() {
         loop.preconditionOnLoop()
         guard peer != nil, !isClosed else { return }
         peer = nil
-        (sender as? KernelDatagramSender)?.peer = nil
+        isNamed = true
+        kernelSender.peer = nil
         var nobody = sockaddr(sa_family: sa_family_t(AF_UNSPEC), sa_data: KernelAddress.noData)
         let outcome = SystemCall.attempt {
-            CLinux.connect(watcher.descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
+            CLinux.connect(descriptor, &nobody, socklen_t(MemoryLayout<sockaddr>.size))
         }
         if case .failed(let number) = outcome { preconditionFailure("a datagram socket lets its peer go (errno \(number))") }
         // Fails only when another program took the port in between.
-        if hasChosenPort { try? KernelSocket.bind(watcher.descriptor, to: localAddress) }
+        if hasChosenPort { try? KernelSocket.bind(descriptor, to: localAddress) }
     }
 
     override var connectedAddress: SocketAddress? {
         guard peer != nil, !isClosed else { return nil }
-        return try? KernelSocket.localAddress(watcher.descriptor)
+        return try? KernelSocket.localAddress(descriptor)
     }
 
     override var handle: DatagramHandle {
@@ -229,7 +278,7 @@ final class KernelDatagramSocket: DatagramSocket {
         isClosed = true
         loop.openSockets -= 1
         unregister()
-        (sender as? KernelDatagramSender)?.owned = -1
+        kernelSender.owned = -1
         shared.close()
         onReceive = nil
         onBatchEnd = nil

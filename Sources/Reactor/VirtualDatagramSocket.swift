@@ -9,6 +9,8 @@ final class VirtualDatagramSocket: DatagramSocket {
     private var inboxBytes = 0
     private var isReadScheduled = false
     private var peer: SocketAddress?
+    /// The datagram of the last look.
+    private var looked = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
     static func bind(
         on loop: VirtualLoop, to address: SocketAddress, options: DatagramOptions
@@ -23,6 +25,8 @@ final class VirtualDatagramSocket: DatagramSocket {
         super.init(loop: loop, localAddress: localAddress, reading: options.reading, sender: sender)
         sender.socket = self
     }
+
+    deinit { looked.deallocate() }
 
     func transmit(_ bytes: [UInt8], to destination: SocketAddress) {
         network.transmit(bytes, from: self, to: destination)
@@ -40,7 +44,7 @@ final class VirtualDatagramSocket: DatagramSocket {
 
     func unreachable(_ destination: SocketAddress) {
         guard !isClosed, options.reportsErrors || peer == destination else { return }
-        receiving.unreachable += 1
+        own.unreachable += 1
         onError?(SystemError(ECONNREFUSED, "send \(destination)"), destination)
     }
 
@@ -62,16 +66,35 @@ final class VirtualDatagramSocket: DatagramSocket {
         return total
     }
 
+    override func look(after count: Int) -> Datagram? {
+        guard !isClosed, !inbox.isEmpty else { return nil }
+        let (bytes, source, at) = inbox.removeFirst()
+        own.receiveCalls += 1
+        taken(bytes.count, at)
+        if looked.count < bytes.count {
+            looked.deallocate()
+            looked = .allocate(byteCount: bytes.count, alignment: 16)
+        }
+        looked.copyBytes(from: bytes)
+        return Datagram(
+            bytes: UnsafeRawBufferPointer(rebasing: looked[..<bytes.count]), source: source == peer ? nil : source,
+            arrival: arrival)
+    }
+
+    private func taken(_ length: Int, _ at: Instant) {
+        arrival = options.stampsArrival ? at : loop.now
+        inboxBytes -= length
+        own.received += 1
+        own.receivedBytes += UInt64(length)
+    }
+
     private func readBatch(_ limit: Int) -> Int {
         guard !isClosed, !inbox.isEmpty else { return 0 }
         let batch = Array(inbox.prefix(limit))
         inbox.removeFirst(batch.count)
-        receiving.receiveCalls += 1
+        own.receiveCalls += 1
         for (bytes, source, at) in batch {
-            arrival = options.stampsArrival ? at : loop.now
-            inboxBytes -= bytes.count
-            receiving.received += 1
-            receiving.receivedBytes += UInt64(bytes.count)
+            taken(bytes.count, at)
             if !isClosed { bytes.withUnsafeBytes { onReceive?($0, source) } }
         }
         if !isClosed { onBatchEnd?() }
@@ -88,8 +111,10 @@ final class VirtualDatagramSocket: DatagramSocket {
         return SocketAddress(ip: network.localAddress(toReach: peer.ip), port: localAddress.port)
     }
 
-    /// Sends to the connected peer.
-    fileprivate var fixedPeer: SocketAddress? { peer }
+    override func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let peer else { return false }
+        return sender.sendNow(bytes, to: peer)
+    }
 
     override var handle: DatagramHandle { VirtualDatagramHandle(self) }
 
@@ -147,11 +172,6 @@ private final class VirtualDatagramSender: DatagramSender, TurnEnd {
         guard let socket, !socket.isClosed else { return false }
         counters.sendCalls += 1
         return count(Array(bytes), peer, socket)
-    }
-
-    override func sendNow(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let peer = socket?.fixedPeer else { return false }
-        return sendNow(bytes, to: peer)
     }
 
     @discardableResult

@@ -10,11 +10,14 @@ import Testing
         var samples: [Int16] = []
         var decoder = FrameDecoder(prompt.codec)
         for packet in 0..<prompt.packetCount {
-            prompt.withPayload(packet) { payload in
-                var frame = [Int16](repeating: 0, count: prompt.codec.samples(inPayloadOf: payload.count))
-                let count = frame.withUnsafeMutableBufferPointer { decoder.decode(payload, into: $0) }
-                samples.append(contentsOf: frame.prefix(count))
+            var payload = [UInt8](repeating: 0, count: prompt.range(ofPacket: packet).count)
+            let length = payload.withUnsafeMutableBytes { prompt.copyPayload(packet, to: $0) }
+            #expect(length == payload.count)
+            var frame = [Int16](repeating: 0, count: prompt.codec.samples(inPayloadOf: payload.count))
+            let count = payload.withUnsafeBufferPointer { payload in
+                frame.withUnsafeMutableBufferPointer { decoder.decode(payload, into: $0) }
             }
+            samples.append(contentsOf: frame.prefix(count))
         }
         return samples
     }

@@ -157,6 +157,53 @@ import Testing
         }
     }
 
+    @Test(arguments: LoopKind.allCases) func aLookGivesWhatCameAndWhoSentIt(_ kind: LoopKind) async throws {
+        try await kind.run { loop in
+            var options = DatagramOptions()
+            options.reading = .onDrain
+            options.stampsArrival = true
+            let server = try loop.bindDatagram(to: loopback, options: options)
+            let client = try loop.bindDatagram(to: loopback)
+            let stranger = try loop.bindDatagram(to: loopback)
+            defer { for socket in [server, client, stranger] { socket.close() } }
+            func look() async throws -> [String] {
+                try await loop.sleep(for: .milliseconds(20))
+                var found: [String] = []
+                while let datagram = server.look(after: found.count) {
+                    let name = datagram.source.map { $0 == client.localAddress ? "client" : "stranger" } ?? "peer"
+                    found.append("\(text(datagram.bytes)) of \(name)")
+                }
+                return found
+            }
+            #expect(try await look().isEmpty)
+            // As it goes on for a while, one datagram is believed to be all there is; nothing is lost by that.
+            for number in 0..<40 {
+                client.sendNow("\(number)", to: server.localAddress)
+                #expect(try await look() == ["\(number) of client"])
+            }
+            client.sendNow("a", to: server.localAddress)
+            client.sendNow("b", to: server.localAddress)
+            let now = try await look()
+            #expect(try await now + look() == ["a of client", "b of client"])
+            // What a stranger sent before the socket was connected is still known as his.
+            stranger.sendNow("early", to: server.localAddress)
+            try await loop.sleep(for: .milliseconds(20))
+            try server.connect(to: client.localAddress)
+            stranger.sendNow("late", to: server.localAddress)
+            client.sendNow("c", to: server.localAddress)
+            let mixed = try await look()
+            #expect(mixed.count == 2 && mixed[0] == "early of stranger" && mixed[1].hasPrefix("c of "))
+            client.sendNow("d", to: server.localAddress)
+            #expect(try await look() == ["d of peer"])
+            #expect(server.sendNow("back"))
+            #expect(server.counters.sent == 1 && server.counters.received == 45)
+            server.disconnect()
+            #expect(!server.sendNow("nowhere"))
+            stranger.sendNow("e", to: server.localAddress)
+            #expect(try await look() == ["e of stranger"])
+        }
+    }
+
     @Test(arguments: LoopKind.allCases) func aTakenAddressIsRefusedInWords(_ kind: LoopKind) async throws {
         try await kind.run { loop in
             let socket = try loop.bindDatagram(to: loopback)

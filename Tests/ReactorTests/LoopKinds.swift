@@ -57,6 +57,8 @@ extension DatagramSocket {
 
     @discardableResult
     func sendNow(_ text: String, to peer: SocketAddress) -> Bool { Array(text.utf8).withUnsafeBytes { sendNow($0, to: peer) } }
+
+    func sendNow(_ text: String) -> Bool { Array(text.utf8).withUnsafeBytes { sendNow($0) } }
 }
 
 func text(_ bytes: UnsafeRawBufferPointer) -> String { String(decoding: bytes, as: UTF8.self) }

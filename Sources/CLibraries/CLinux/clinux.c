@@ -36,6 +36,28 @@ int rw_sendmmsg(int fd, struct rw_mmsghdr *messages, unsigned int count, int fla
     return sendmmsg(fd, (struct mmsghdr *)messages, count, flags);
 }
 
+long rw_receive(int fd, void *bytes, unsigned long size, struct sockaddr_in6 *name, long long *stamp) {
+    struct iovec data = {bytes, size};
+    union { struct cmsghdr header; char room[64]; } control;
+    struct msghdr message = {
+        .msg_name = name, .msg_namelen = name ? sizeof *name : 0, .msg_iov = &data, .msg_iovlen = 1,
+        .msg_control = &control, .msg_controllen = sizeof control};
+    long count = syscall(SYS_recvmsg, fd, &message, MSG_DONTWAIT);
+    if (count < 0) return count;
+    struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+    struct timespec time;
+    *stamp = 0;
+    if (part && part->cmsg_level == SOL_SOCKET && part->cmsg_type == SO_TIMESTAMPNS && part->cmsg_len >= CMSG_LEN(sizeof time)) {
+        memcpy(&time, CMSG_DATA(part), sizeof time);
+        *stamp = time.tv_sec * 1000000000LL + time.tv_nsec;
+    }
+    return count;
+}
+
+long rw_send(int fd, const void *bytes, unsigned long count, const void *name, unsigned int length) {
+    return syscall(SYS_sendto, fd, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL, name, length);
+}
+
 int rw_accept(int fd, void *address, unsigned int *length) {
     return accept4(fd, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }

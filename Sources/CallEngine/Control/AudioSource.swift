@@ -1,3 +1,5 @@
+import Basics
+
 /// Something that can be played.
 package enum AudioSource: Equatable, Sendable {
     /// A file that libsndfile reads; the path is already confined to the prompts folder.
@@ -50,7 +52,11 @@ package enum PlaybackEnd: Equatable, Sendable {
 package final class Playback {
     package private(set) var end: PlaybackEnd?
     /// How much of it was sent so far; the one who plays keeps it up to date.
-    package var played: Duration = .zero
+    package var played: Duration {
+        get { .nanoseconds(playedNanoseconds) }
+        set { playedNanoseconds = newValue.nanoseconds }
+    }
+    @exclusivity(unchecked) private var playedNanoseconds: Int64 = 0
     /// Called once, at the end; at once when it is over already.
     package var onEnd: ((PlaybackEnd) -> Void)? {
         didSet {
@@ -61,6 +67,9 @@ package final class Playback {
     package var stopAudio: (() -> Void)?
 
     package init() {}
+
+    /// For the one who plays: so much more was sent.
+    func advance(milliseconds: Int) { playedNanoseconds &+= Int64(milliseconds) &* 1_000_000 }
 
     /// Stops it before the next packet goes out.
     package func stop() {

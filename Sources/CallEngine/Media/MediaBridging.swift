@@ -37,18 +37,18 @@ extension MediaSession {
     /// meanwhile is heard in place of the other leg. Both are ready.
     package func connect(to other: MediaSession) {
         precondition(other !== self && loop === other.loop, "two legs of one loop")
-        guard ports != nil, other.ports != nil else { return }
+        guard !isClosed, !other.isClosed else { return }
         disconnect()
         other.disconnect()
         for session in [self, other] {
             session.stopPlaying(.stopped)
             session.beginNow()
         }
-        guard ports != nil, other.ports != nil else { return }
+        guard !isClosed, !other.isClosed else { return }
         bridge = BridgeEnd(other: other, lastSent: loop.now)
         other.bridge = BridgeEnd(other: self, lastSent: loop.now)
-        ports?.rtp.reading = .onArrival
-        other.ports?.rtp.reading = .onArrival
+        rtp.reading = .onArrival
+        other.rtp.reading = .onArrival
     }
 
     /// Ends the forwarding; each leg sends silence again. Once or more.
@@ -56,7 +56,7 @@ extension MediaSession {
         guard let other = bridge?.other else { return }
         for session in [self, other] {
             session.bridge = nil
-            session.ports?.rtp.reading = .onDrain
+            session.rtp.reading = .onDrain
         }
     }
 

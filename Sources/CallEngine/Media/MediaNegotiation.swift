@@ -45,7 +45,7 @@ extension MediaSession {
     package func offerFailed() { negotiation.offerFailed() }
 
     /// Whether an offer and an answer made a stream.
-    package var isReady: Bool { latch != nil && ports != nil }
+    package var isReady: Bool { latch != nil && !isClosed }
 
     /// `PCMU/8000`; empty before.
     package var codecName: String {
@@ -69,7 +69,7 @@ extension MediaSession {
 
     /// Makes the agreement the stream's.
     private func adopt() {
-        guard let agreement = negotiation.agreement, ports != nil else { return }
+        guard let agreement = negotiation.agreement, !isClosed else { return }
         receivable = PayloadSet()
         eventPayloads = PayloadSet()
         audioPayloads.removeAll()
@@ -121,7 +121,7 @@ extension MediaSession {
         codec = agreed
         packetTime = time
         unitsPerTick = agreed.ticks(inMilliseconds: time)
-        clockPeriod = time / 2
+        clockPeriod = time / MediaClock.sliceMilliseconds
         if eventSender?.isIdle == true { eventSender = nil }
         player?.change(codec: agreed, packetTime: time, from: services.prompts)
     }

@@ -7,10 +7,9 @@ import RTP
 import Reactor
 
 extension MediaSession {
-    /// A datagram of the RTP socket.
-    func received(_ bytes: UnsafeRawBufferPointer, from source: SocketAddress) {
-        guard let ports, latch != nil else { return }
-        let now = ports.rtp.arrival
+    /// A datagram of the RTP socket. No `source`: the socket is connected to it.
+    func received(_ bytes: UnsafeRawBufferPointer, from source: SocketAddress?, at now: Instant) {
+        guard !isClosed else { return }
         switch PacketKind(bytes) {
         case .rtp: break
         case .rtcp:
@@ -24,7 +23,8 @@ extension MediaSession {
             services.counting.droppedMalformed += 1
             return
         }
-        guard latch!.receive(from: source, ssrc: packet.ssrc, payloadType: packet.payloadType, at: now).isUsable else {
+        // The kernel lets nobody but the peer speak to a connected socket.
+        if let source, !isUsable(packet, from: source, at: now) {
             services.counting.droppedForeign += 1
             return
         }
@@ -33,6 +33,14 @@ extension MediaSession {
             return
         }
         accepted(packet, at: now)
+    }
+
+    /// Nothing is before the first agreement.
+    private func isUsable(_ packet: RTPPacket, from source: SocketAddress, at now: Instant) -> Bool {
+        switch latch?.receive(from: source, ssrc: packet.ssrc, payloadType: packet.payloadType, at: now) {
+        case .accepted, .latched: true
+        case .candidate, .dropped, nil: false
+        }
     }
 
     private func accepted(_ packet: RTPPacket, at now: Instant) {
@@ -45,7 +53,7 @@ extension MediaSession {
         }
         services.counting.packetsReceived += 1
         lastHeard = now
-        if arrival == .restarted {
+        if case .restarted = arrival {
             endOpenKey()
             recorder?.restart(.far)
             bridge?.restart()
@@ -74,15 +82,5 @@ extension MediaSession {
     func codec(ofPayload payload: UInt8) -> Audio.AudioCodec {
         for entry in audioPayloads where entry.payload == payload { return entry.codec }
         return codec
-    }
-}
-
-extension SourceLatch.Verdict {
-    @inline(__always)
-    fileprivate var isUsable: Bool {
-        switch self {
-        case .accepted, .latched: true
-        case .candidate, .dropped: false
-        }
     }
 }

@@ -27,7 +27,7 @@ extension MediaSession {
     }
 
     private func compose(at now: Instant, isLast: Bool) {
-        guard let ports, let latch, let agreement = negotiation.agreement, !agreement.remote.ip.isUnspecified else { return }
+        guard !isClosed, let latch, let agreement = negotiation.agreement, !agreement.remote.ip.isUnspecified else { return }
         var writer = RTCPWriter(services.packet)
         let block = reception?.statistics.makeReport(at: now)
         if stream.packetCount != packetsAtReport {
@@ -46,12 +46,13 @@ extension MediaSession {
         let packet = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(services.packet)[..<writer.count])
         let destination = latch.rtcpDestination(signaled: agreement.remoteRTCP, mux: agreement.rtcpMux)
         guard destination.port != 0, !destination.ip.isUnspecified else { return }
-        if (agreement.rtcpMux ? ports.rtp : ports.rtcp).sendNow(packet, to: destination) { services.counting.reportsSent += 1 }
+        if (agreement.rtcpMux ? rtp : ports.rtcp).sendNow(packet, to: destination) { services.counting.reportsSent += 1 }
     }
 
-    /// RTCP of either port.
-    func receivedReport(_ bytes: UnsafeRawBufferPointer, from source: SocketAddress, at now: Instant) {
-        guard let latch, let agreement = negotiation.agreement else { return }
+    /// RTCP of either port. No `source`: the socket is connected to it.
+    func receivedReport(_ bytes: UnsafeRawBufferPointer, from source: SocketAddress?, at now: Instant) {
+        guard !isClosed, let latch, let agreement = negotiation.agreement else { return }
+        let source = source ?? latch.destination
         guard source.ip == latch.destination.ip || source.ip == agreement.remoteRTCP.ip else {
             services.counting.droppedForeign += 1
             return

@@ -8,23 +8,33 @@ import Reactor
 
 extension MediaSession {
     /// Called by the clock once a packet time.
-    func tick() {
-        guard let ports else { return }
+    func tick(at now: Instant) {
+        playerPlace.prefetch(lines: 2)
+        receptionPlace.prefetch(lines: 2)
         // A bridged leg is woken by its packets.
-        if bridge == nil { ports.rtp.look() }
-        let now = loop.now
-        if now >= settlesAt { settle() }
-        if now >= keyDeadline {
+        if bridge == nil {
+            var count = 0
+            while !isClosed, let datagram = rtp.look(after: count) {
+                count += 1
+                guard datagram.arrival.nanoseconds >= opened.nanoseconds else {
+                    services.pool.countStray()
+                    continue
+                }
+                received(datagram.bytes, from: datagram.source, at: datagram.arrival)
+            }
+        }
+        if now.nanoseconds >= settlesAt.nanoseconds { settle() }
+        if now.nanoseconds >= keyDeadline.nanoseconds {
             keyDeadline = .never
             if let event = reception?.events?.expire(at: now) { report(event) }
         }
-        guard self.ports != nil else { return }
-        sendFrame()
-        guard self.ports != nil else { return }
+        guard !isClosed else { return }
+        sendFrame(at: now)
+        guard !isClosed else { return }
         stream.advance(by: unitsPerTick)
         if !listeners.isEmpty || inband != nil { passTime(now) }
         recorder?.tick(now)
-        if now >= nextReport { sendReport(at: now) }
+        if now.nanoseconds >= nextReport.nanoseconds { sendReport(at: now) }
         if expectsMedia, now.nanoseconds &- lastHeard.nanoseconds >= timeout {
             lastHeard = now
             services.counting.timeouts += 1
@@ -35,11 +45,11 @@ extension MediaSession {
     /// Packet times that passed while the loop was late: the timestamp goes on.
     func skip(ticks: Int) { stream.advance(by: unitsPerTick &* UInt32(truncatingIfNeeded: ticks)) }
 
-    private func sendFrame() {
+    private func sendFrame(at now: Instant) {
         if eventSender != nil, sendEvent() { return }
         if let sound = keySound {
             keySound?.packet += 1
-            sound.prompt.withPayload(sound.packet) { send($0) }
+            send(octets: sound.prompt.copyPayload(sound.packet, to: services.payload), at: now)
             if sound.packet + 1 >= sound.prompt.packetCount {
                 keySound = nil
                 keyWaiter?.resume(returning: true)
@@ -48,61 +58,62 @@ extension MediaSession {
         }
         guard maySend else { return }
         if let player {
-            switch player.next() {
-            case .payload(let prompt, let packet):
-                prompt.withPayload(packet) { send($0) }
+            switch player.next(to: services.payload) {
+            case .payload(let octets):
+                send(octets: octets, at: now)
                 if player.isOver { end(player, .finished) }
                 return
             case .silence:
-                sendSilence()
+                sendSilence(at: now)
                 if player.isOver { end(player, .finished) }
                 return
             case .notYet: break
             case .over:
                 end(player, .finished)
-                guard ports != nil else { return }
+                guard !isClosed else { return }
             }
         }
         if let bridge, bridge.fills(self) == false { return }
-        if settings.idle == .silence { sendSilence() }
+        if settings.idle == .silence { sendSilence(at: now) }
     }
 
-    private func sendSilence() {
+    private func sendSilence(at now: Instant) {
         let count = codec.samples(inMilliseconds: packetTime)
-        if codec == .pcma {
-            Self.silentA.withUnsafeBufferPointer { send(UnsafeBufferPointer(rebasing: $0[..<count])) }
-        } else {
-            Self.silentMu.withUnsafeBufferPointer { send(UnsafeBufferPointer(rebasing: $0[..<count])) }
-        }
+        let octet = codec == .pcma ? G711Law.a.silence : G711Law.mu.silence
+        UnsafeMutableRawBufferPointer(rebasing: services.payload[..<count]).initializeMemory(as: UInt8.self, repeating: octet)
+        send(octets: count, at: now)
     }
 
-    /// 60 ms at 8 kHz.
-    private static let silentA = [UInt8](repeating: G711Law.a.silence, count: 480)
-    private static let silentMu = [UInt8](repeating: G711Law.mu.silence, count: 480)
-
-    /// A frame of our own stream.
-    private func send(_ payload: UnsafeBufferPointer<UInt8>) {
+    /// A frame of our own stream, which lies in `services.payload`.
+    private func send(octets: Int, at now: Instant) {
         guard maySend else { return }
         let timestamp = stream.timestamp
-        let header = stream.audio(payloadType: sendPayload, octets: payload.count)
-        transmit(header, UnsafeRawBufferPointer(payload))
-        recorder?.add(.near, UnsafeRawBufferPointer(payload), codec: codec, timestamp: timestamp, at: loop.now)
+        transmit(stream.audio(payloadType: sendPayload, octets: octets), octets: octets)
+        guard let recorder else { return }
+        let payload = UnsafeRawBufferPointer(rebasing: services.payload[..<octets])
+        recorder.add(.near, payload, codec: codec, timestamp: timestamp, at: now)
     }
 
-    /// Puts a packet together and gives it to the system.
-    @inline(__always)
+    /// Sends a packet whose payload lies elsewhere.
     func transmit(_ header: RTPHeader, _ payload: UnsafeRawBufferPointer) {
-        guard let ports, let latch else { return }
-        let packet = services.packet
-        header.write(to: packet)
-        if let base = payload.baseAddress {
-            (packet.baseAddress! + RTPHeader.size).copyMemory(from: base, byteCount: payload.count)
-        }
-        let whole = UnsafeRawBufferPointer(start: packet.baseAddress, count: RTPHeader.size + payload.count)
-        if isConnected ? ports.rtp.sendNow(whole) : ports.rtp.sendNow(whole, to: latch.destination) {
-            services.counting.packetsSent += 1
+        services.payload.copyMemory(from: payload)
+        transmit(header, octets: payload.count)
+    }
+
+    /// Puts the header before the payload that lies in `services.payload`, and gives the packet to the system.
+    private func transmit(_ header: RTPHeader, octets: Int) {
+        guard !isClosed else { return }
+        header.write(to: services.packet)
+        let packet = UnsafeRawBufferPointer(start: services.packet.baseAddress, count: RTPHeader.size + octets)
+        if isConnected ? rtp.sendNow(packet) : sendToLatched(packet) {
+            services.counting.packetsSent &+= 1
         } else {
             services.counting.droppedOnSending += 1
         }
+    }
+
+    private func sendToLatched(_ packet: UnsafeRawBufferPointer) -> Bool {
+        guard let destination = latch?.destination else { return false }
+        return rtp.sendNow(packet, to: destination)
     }
 }

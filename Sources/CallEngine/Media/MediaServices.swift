@@ -2,6 +2,7 @@
 
 import Audio
 package import Basics
+import RTP
 package import Reactor
 import SDP
 
@@ -86,6 +87,8 @@ package final class MediaServices {
     @exclusivity(unchecked) var counting = MediaCounters()
     /// The packet that is being built, and a frame that is being decoded: one at a time.
     let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 12 + mostPayload, alignment: 16)
+    /// The part of `packet` behind the header.
+    let payload: UnsafeMutableRawBufferPointer
     let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: mostPayload)
     @exclusivity(unchecked) private var random: SeededRandom
     /// What the last session could do: most have the same settings.
@@ -103,6 +106,7 @@ package final class MediaServices {
         self.loop = loop
         self.bindTo = bindTo
         self.workers = workers
+        payload = UnsafeMutableRawBufferPointer(rebasing: packet[RTPHeader.size...])
         clock = MediaClock(loop: loop)
         pool = RTPPortPool(loop: loop, ip: bindTo, range: ports)
         prompts = PromptLibrary(loop: loop, workers: workers)

@@ -23,84 +23,91 @@ package protocol MediaUser: AnyObject {
 ///
 /// What each packet touches is `@exclusivity(unchecked)`: checking takes a tenth of a packet's time, and no mutation of these calls out.
 package final class MediaSession {
-    package let loop: EventLoop
-    package var digits: DigitInbox { settings.digits }
-    /// Outlives the session, which `close` ends.
-    package unowned var user: (any MediaUser)?
+    // MARK: What each tick touches, together
 
+    let rtp: DatagramSocket
     let services: MediaServices
-    let settings: MediaSettings
-    /// nil once it is closed.
-    @exclusivity(unchecked) var ports: RTPPortPair?
-    @exclusivity(unchecked) var negotiation: OfferAnswer
-
-    // MARK: The stream, as the agreement has it
-
-    @exclusivity(unchecked) var stream: RTPSender
-    /// nil before the first packet.
-    @exclusivity(unchecked) var reception: MediaReception?
-    /// nil before the first agreement.
-    @exclusivity(unchecked) var latch: SourceLatch?
-    @exclusivity(unchecked) var codec = Audio.AudioCodec.pcmu
-    @exclusivity(unchecked) var sendPayload: UInt8 = 0
-    /// Which audio but `codec` may come under which number; the rest of what was agreed on is in `receivable`.
-    @exclusivity(unchecked) var audioPayloads: [(payload: UInt8, codec: Audio.AudioCodec)] = []
-    @exclusivity(unchecked) var receivable = PayloadSet()
-    @exclusivity(unchecked) var eventPayloads = PayloadSet()
-    var sendEventPayload: UInt8?
-    @exclusivity(unchecked) var packetTime = 20
-    @exclusivity(unchecked) var unitsPerTick: UInt32 = 160
-    /// Our description is with the far side: we send and expect media.
-    @exclusivity(unchecked) var isStarted = false
+    package let loop: EventLoop
+    @exclusivity(unchecked) package private(set) var isClosed = false
     /// The agreement lets us send, and tells where to.
     @exclusivity(unchecked) var maySend = false
     @exclusivity(unchecked) var expectsMedia = false
     @exclusivity(unchecked) var hasHeard = false
-    @exclusivity(unchecked) var lastHeard = Instant.zero
-
-    /// The source is fixed from then on; `never` when that has been seen to.
-    @exclusivity(unchecked) var settlesAt = Instant.never
     /// The RTP socket is connected to the destination.
     @exclusivity(unchecked) var isConnected = false
+    /// Keys as sound are listened for; the receiver is made with the first packet.
+    @exclusivity(unchecked) var wantsInband = false
+    @exclusivity(unchecked) var sendPayload: UInt8 = 0
+    @exclusivity(unchecked) var unitsPerTick: UInt32 = 160
+    /// -1: not on the clock.
+    @exclusivity(unchecked) var clockDue = -1
+    /// Slices of the clock between two ticks.
+    @exclusivity(unchecked) var clockPeriod = 20 / MediaClock.sliceMilliseconds
+    @exclusivity(unchecked) var player: PromptPlayer? {
+        didSet { playerPlace = ObjectPlace(player) }
+    }
+    /// nil before the first packet.
+    @exclusivity(unchecked) var reception: MediaReception? {
+        didSet { receptionPlace = ObjectPlace(reception) }
+    }
+    @exclusivity(unchecked) private(set) var playerPlace = ObjectPlace(nil)
+    @exclusivity(unchecked) private(set) var receptionPlace = ObjectPlace(nil)
+    @exclusivity(unchecked) var recorder: CallRecorder?
+    @exclusivity(unchecked) var inband: DTMFReceiver?
+    @exclusivity(unchecked) var listeners: [AudioListener] = []
+    @exclusivity(unchecked) var bridge: BridgeEnd?
+    /// The source is fixed from then on; `never` when that has been seen to.
+    @exclusivity(unchecked) var settlesAt = Instant.never
+    /// When an open key ends by itself.
+    @exclusivity(unchecked) var keyDeadline = Instant.never
+    @exclusivity(unchecked) var nextReport = Instant.never
+    @exclusivity(unchecked) var lastHeard = Instant.zero
     /// `settings.rtpTimeout`; `Int64.max` without one.
     let timeout: Int64
+    /// What came to the ports before belongs to a former call.
+    let opened: Instant
+    @exclusivity(unchecked) var stream: RTPSender
+    @exclusivity(unchecked) var receivable = PayloadSet()
+    @exclusivity(unchecked) var eventPayloads = PayloadSet()
+    @exclusivity(unchecked) var eventSender: TelephoneEventSender?
+    /// Keys as sound, before everything else.
+    @exclusivity(unchecked) var keySound: (prompt: EncodedPrompt, packet: Int)?
+
+    // MARK: The agreement
+
+    let settings: MediaSettings
+    /// Its own until it is closed.
+    let ports: RTPPortPair
+    @exclusivity(unchecked) var negotiation: OfferAnswer
+    /// nil before the first agreement.
+    @exclusivity(unchecked) var latch: SourceLatch?
+    @exclusivity(unchecked) var codec = Audio.AudioCodec.pcmu
+    /// Which audio but `codec` may come under which number; the rest of what was agreed on is in `receivable`.
+    @exclusivity(unchecked) var audioPayloads: [(payload: UInt8, codec: Audio.AudioCodec)] = []
+    var sendEventPayload: UInt8?
+    @exclusivity(unchecked) var packetTime = 20
+    /// Our description is with the far side: we send and expect media.
+    @exclusivity(unchecked) var isStarted = false
 
     // MARK: What goes on
 
-    @exclusivity(unchecked) var player: PromptPlayer?
-    /// Keys as sound, before everything else.
-    var keySound: (prompt: EncodedPrompt, packet: Int)?
-    @exclusivity(unchecked) var eventSender: TelephoneEventSender?
+    /// Outlives the session, which `close` ends.
+    package unowned var user: (any MediaUser)?
+    package var digits: DigitInbox { settings.digits }
     var keyWaiter: Waiter<Bool>?
     var isSendingDigits = false
     /// Hz of the keys that may come as events; nil: none may.
     var eventClock: UInt32?
     var merger = DigitMerger()
-    /// When an open key ends by itself.
-    @exclusivity(unchecked) var keyDeadline = Instant.never
-    /// Keys as sound are listened for; the receiver is made with the first packet.
-    @exclusivity(unchecked) var wantsInband = false
-    @exclusivity(unchecked) var inband: DTMFReceiver?
     var inbandEnd: (digit: Digit, position: Int)?
-    @exclusivity(unchecked) var listeners: [AudioListener] = []
-    @exclusivity(unchecked) var recorder: CallRecorder?
-    @exclusivity(unchecked) var bridge: BridgeEnd?
+    var clockSpread = 0
 
     // MARK: Reports
 
-    @exclusivity(unchecked) var nextReport = Instant.never
     var hasReported = false
     var packetsAtReport: UInt32 = 0
     var roundTrip: Duration?
     let canonicalName: UInt64
-
-    // MARK: The clock's
-
-    /// Slices of the clock between two ticks.
-    @exclusivity(unchecked) var clockPeriod = 10
-    /// -1: not on the clock.
-    @exclusivity(unchecked) var clockDue = -1
-    var clockSpread = 0
 
     /// Takes an RTP port pair at once; throws when there is none.
     package init(services: MediaServices, settings: MediaSettings) throws(MediaError) {
@@ -112,8 +119,10 @@ package final class MediaSession {
         self.services = services
         self.settings = settings
         self.ports = ports
+        rtp = ports.rtp
         timeout = settings.rtpTimeout > .zero ? settings.rtpTimeout.nanoseconds : .max
         loop = services.loop
+        opened = services.loop.now
         let random = services.randomBits()
         stream = RTPSender(
             ssrc: UInt32(truncatingIfNeeded: random), sequence: UInt16(truncatingIfNeeded: random >> 32) >> 1,
@@ -136,10 +145,8 @@ package final class MediaSession {
     }
 
     deinit {
-        precondition(ports == nil, "a media session ends with close()")
+        precondition(isClosed, "a media session ends with close()")
     }
-
-    package var isClosed: Bool { ports == nil }
 
     /// Our description has gone to the far side (183 or 200): from now on we send, also silence, and expect media. Playing, sending keys
     /// and connecting do this by themselves, and so does an answer to our offer. Once or more: a 200 after a 183 lets the far side's
@@ -180,12 +187,12 @@ package final class MediaSession {
 
     /// Ends it: RTCP BYE, the recording is closed, the ports go back. Once or more.
     package func close() {
-        guard let ports else { return }
+        guard !isClosed else { return }
         disconnect()
         sendGoodbye()
         services.clock.remove(self)
         ports.session = nil
-        self.ports = nil
+        isClosed = true
         services.pool.giveBack(ports, wasHeard: hasHeard)
         services.counting.sessions -= 1
         services.counting.digitsMerged += merger.mergedCount

@@ -13,7 +13,7 @@ extension MediaSession {
     /// The window is over.
     func settle() {
         settlesAt = .never
-        guard let rtp = ports?.rtp, let latch, maySend else { return }
+        guard !isClosed, let latch, maySend else { return }
         do throws(SystemError) {
             try rtp.connect(to: latch.destination)
         } catch {
@@ -30,7 +30,7 @@ extension MediaSession {
 
     /// The source may change again.
     func unsettle() {
-        if isConnected { ports?.rtp.disconnect() }
+        if isConnected { rtp.disconnect() }
         isConnected = false
         settlesAt = latch?.closesAt ?? .never
     }

@@ -5,7 +5,8 @@ import Basics
 
 /// What to send in a tick.
 enum PlayedFrame {
-    case payload(EncodedPrompt, packet: Int)
+    /// It lies where it was asked for, and has so many octets.
+    case payload(octets: Int)
     case silence
     /// Still loading.
     case notYet
@@ -21,6 +22,11 @@ final class PromptPlayer {
         case silence(packets: Int)
     }
 
+    @exclusivity(unchecked) private var packet = 0
+    /// The encoded item that plays now, and its end: a tick within it looks at nothing else.
+    @exclusivity(unchecked) private var current: EncodedPrompt?
+    @exclusivity(unchecked) private var currentEnd = 0
+    private var packetTime: Int
     let playback: Playback
     /// A source cannot be played, for this reason.
     var onFailure: ((String) -> Void)?
@@ -28,10 +34,8 @@ final class PromptPlayer {
     private var items: [Item] = []
     private var pending = 0
     private var index = 0
-    private var packet = 0
     private var rounds: Int
     private var codec: Audio.AudioCodec
-    private var packetTime: Int
     /// Loads that were asked for before the last change of the codec are not taken.
     private var generation = 0
 
@@ -52,6 +56,7 @@ final class PromptPlayer {
         let generation = generation
         items = [Item](repeating: .pending, count: request.sources.count)
         pending = items.count
+        leaveCurrent()
         var isFirstFile = true
         for (place, source) in request.sources.enumerated() {
             switch key(for: source, isFirstFile: &isFirstFile) {
@@ -131,8 +136,13 @@ final class PromptPlayer {
         pending -= 1
     }
 
-    /// The frame of this tick.
-    func next() -> PlayedFrame {
+    /// The frame of this tick; a payload is written to `output`.
+    func next(to output: UnsafeMutableRawBufferPointer) -> PlayedFrame {
+        if packet < currentEnd, let current { return step(.payload(octets: current.copyPayload(packet, to: output))) }
+        return nextOfItems(to: output)
+    }
+
+    private func nextOfItems(to output: UnsafeMutableRawBufferPointer) -> PlayedFrame {
         guard pending == 0 else { return .notYet }
         var isFruitless = false
         while rounds > 0 {
@@ -147,21 +157,34 @@ final class PromptPlayer {
             }
             switch items[index] {
             case .pending: return .notYet
-            case .prompt(let prompt) where packet < prompt.packetCount: return step(.payload(prompt, packet: packet))
+            case .prompt(let prompt) where packet < prompt.packetCount: return enter(prompt, output)
             case .endless(let prompt):
                 if packet >= prompt.packetCount { packet = 0 }
-                return step(.payload(prompt, packet: packet))
+                return enter(prompt, output)
             case .silence(let packets) where packet < packets: return step(.silence)
             default:
                 index += 1
                 packet = 0
+                leaveCurrent()
             }
         }
         return .over
     }
 
+    private func enter(_ prompt: EncodedPrompt, _ output: UnsafeMutableRawBufferPointer) -> PlayedFrame {
+        current = prompt
+        currentEnd = prompt.packetCount
+        return step(.payload(octets: prompt.copyPayload(packet, to: output)))
+    }
+
+    private func leaveCurrent() {
+        current = nil
+        currentEnd = 0
+    }
+
     /// Whether nothing comes after the frame that was given last.
     var isOver: Bool {
+        if packet < currentEnd { return false }
         guard pending == 0, rounds <= 1 else { return false }
         guard rounds == 1, index < items.count else { return true }
         guard index == items.count - 1 else { return false }
@@ -174,7 +197,7 @@ final class PromptPlayer {
 
     private func step(_ frame: PlayedFrame) -> PlayedFrame {
         packet += 1
-        playback.played += .milliseconds(packetTime)
+        playback.advance(milliseconds: packetTime)
         return frame
     }
 }

@@ -24,7 +24,7 @@ final class RTPPortPair {
         // The pool closes the sockets, which forget these, before it goes.
         rtp.onReceive = { [unowned(unsafe) self, unowned(unsafe) pool] bytes, source in
             guard self.rtp.arrival >= taken else { return pool.countStray() }
-            session?.received(bytes, from: source)
+            session?.received(bytes, from: source, at: self.rtp.arrival)
         }
         rtcp.onReceive = { [unowned(unsafe) self] bytes, source in
             session?.receivedReport(bytes, from: source, at: self.rtcp.arrival)
@@ -117,7 +117,7 @@ final class RTPPortPool {
         return pair
     }
 
-    fileprivate func countStray() { counters.stray += 1 }
+    func countStray() { counters.stray += 1 }
 
     private func again(_ pair: RTPPortPair) -> RTPPortPair {
         counters.stray += UInt64(pair.rtp.drain())

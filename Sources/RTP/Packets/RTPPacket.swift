@@ -69,7 +69,7 @@ package struct RTPPacket {
 
 /// The twelve octets in front of what we send: no CSRC, no extension, no padding.
 package struct RTPHeader: Equatable, Sendable {
-    package static let size = 12
+    package static var size: Int { 12 }
 
     package var marker: Bool
     package var payloadType: UInt8

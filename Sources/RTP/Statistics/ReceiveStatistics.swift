@@ -31,22 +31,33 @@ package struct ReceiveStatistics: Sendable {
     private static let maximumDropout: UInt16 = 3000
     private static let maximumMisorder: UInt16 = 100
 
+    // What each packet touches, together.
+
     /// The current source; nil before the first packet.
     package private(set) var ssrc: UInt32?
-    /// Packets of the current source, duplicates not counted.
-    private var received: UInt64 = 0
-    private var duplicates: UInt64 = 0
+    private var hasCandidate = false
+    private var hasTransit = false
     private var base: UInt32 = 0
     private var highest: UInt32 = 0
     /// Bit n: `highest - n` came.
     private var window: UInt64 = 0
+    /// Packets of the current source, duplicates not counted.
+    private var received: UInt64 = 0
+    /// When the last usable packet came.
+    package private(set) var lastArrival: Instant?
+    private var clockRate: UInt32
+    private var transit: Int32 = 0
+    /// 16 times the jitter, in units of the RTP clock.
+    private var scaledJitter: UInt32 = 0
+    private var largestJitter: UInt32 = 0
+
+    private var duplicates: UInt64 = 0
     /// Totals of former sources.
     private var formerExpected: UInt64 = 0
     private var formerReceived: UInt64 = 0
 
     private var candidateSSRC: UInt32 = 0
     private var candidateNext: UInt16 = 0
-    private var hasCandidate = false
 
     /// Packets out of order, of all sources.
     package private(set) var lateCount: UInt64 = 0
@@ -54,15 +65,6 @@ package struct ReceiveStatistics: Sendable {
     package private(set) var duplicateCount: UInt64 = 0
     /// Changes of the SSRC and restarts of the count.
     package private(set) var restartCount: UInt64 = 0
-    /// When the last usable packet came.
-    package private(set) var lastArrival: Instant?
-
-    private var clockRate: UInt32
-    private var hasTransit = false
-    private var transit: Int32 = 0
-    /// 16 times the jitter, in units of the RTP clock.
-    private var scaledJitter: UInt32 = 0
-    private var largestJitter: UInt32 = 0
 
     private var reportedExpected: UInt64 = 0
     private var reportedReceived: UInt64 = 0

@@ -79,7 +79,7 @@ import Testing
         world.end()
     }
 
-    @Test(arguments: [10, 30, 60]) func theirPacketTimeIsKept(ptime: Int) throws {
+    @Test(arguments: [10, 30, 40, 60]) func theirPacketTimeIsKept(ptime: Int) throws {
         let world = MediaWorld()
         let peer = try RawPeer(world.loop)
         let session = try world.session(world.left)

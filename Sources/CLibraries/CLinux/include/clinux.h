@@ -29,6 +29,16 @@ struct rw_mmsghdr {
 int rw_recvmmsg(int fd, struct rw_mmsghdr *messages, unsigned int count, int flags);
 int rw_sendmmsg(int fd, struct rw_mmsghdr *messages, unsigned int count, int flags);
 
+/// recvmsg(2) of one datagram, and sendto(2), neither waiting nor a cancellation point of pthread_cancel(3), which takes two locked
+/// instructions each. `name` may be null; `stamp` gets what SO_TIMESTAMPNS tells in nanoseconds, or 0.
+long rw_receive(int fd, void *bytes, unsigned long size, struct sockaddr_in6 *name, long long *stamp);
+long rw_send(int fd, const void *bytes, unsigned long count, const void *name, unsigned int length);
+
+/// Asks the processor for `count` lines of 64 octets from `address` on, without waiting for them; any address will do.
+static inline void rw_prefetch(const void *address, int count) {
+    for (int line = 0; line < count; line++) __builtin_prefetch((const char *)address + 64 * line);
+}
+
 /// accept4(2): not blocking, closed on exec.
 int rw_accept(int fd, void *address, unsigned int *length);
 /// epoll_ctl(2) with 64 bits of data.
