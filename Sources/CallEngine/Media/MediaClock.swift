@@ -131,11 +131,7 @@ final class MediaClock {
     }
 
     private func run(_ slice: Int, now: Int) {
-        counters.slices += 1
         let instant = loop.now
-        let lateness = instant.nanoseconds - origin.nanoseconds - Int64(slice) * Self.sliceNanoseconds
-        counters.worstLateness = max(counters.worstLateness, lateness)
-        if lateness > Self.sliceNanoseconds { counters.lateSlices += 1 }
         let place = slice % Self.spread
         // The row is this function's while it runs; what is added meanwhile is put behind it.
         var row = MediaClockRow()
@@ -143,10 +139,12 @@ final class MediaClock {
         let behind = now - slice
         var stay = 0
         var ticks: UInt64 = 0
+        var isDue = false
         for index in 0..<row.count {
             row.prefetch(index + 1)
             let session = row.sessions[index]
             if session.clockDue == slice {
+                isDue = true
                 if behind <= Self.mostCatchUp {
                     session.clockDue = slice + session.clockPeriod
                     ticks += 1
@@ -164,9 +162,18 @@ final class MediaClock {
             stay += 1
         }
         counters.ticks += ticks
+        // A row may hold only sessions that are due in a later slice of its own.
+        if isDue { count(slice, at: instant) }
         row.removeLast(row.count - stay)
         for session in rows[place].sessions { row.append(session) }
         rows[place] = row
+    }
+
+    private func count(_ slice: Int, at instant: Instant) {
+        counters.slices += 1
+        let lateness = instant.nanoseconds - origin.nanoseconds - Int64(slice) * Self.sliceNanoseconds
+        counters.worstLateness = max(counters.worstLateness, lateness)
+        if lateness > Self.sliceNanoseconds { counters.lateSlices += 1 }
     }
 
     /// Leaves out what lies `slices` back and more.

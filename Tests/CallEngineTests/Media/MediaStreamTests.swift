@@ -18,7 +18,8 @@ import Testing
         #expect(peer.packets.isEmpty && session.isReady)
         session.start()
         world.run(.seconds(1))
-        #expect(peer.packets.count == 50)
+        // Silence begins one to two packet times after the start.
+        #expect((48...49).contains(peer.packets.count))
         peer.close()
         world.end()
     }
@@ -132,7 +133,7 @@ import Testing
         let target = rtpAddress(try session.answer(peer.description()), ip: MediaWorld.leftIP)
         session.start()
         world.run(.milliseconds(500))
-        #expect(peer.packets.count == 25 && other.packets.isEmpty)
+        #expect((23...24).contains(peer.packets.count) && other.packets.isEmpty)
         let sound = [UInt8](repeating: 0x12, count: 160)
         for _ in 0..<2 {
             other.send(sound, to: target)
