@@ -38,6 +38,8 @@ let package = Package(
         .target(name: "CLinux", path: "Sources/CLibraries/CLinux"),
         .target(
             name: "CRE2", path: "Sources/CLibraries/CRE2", linkerSettings: [.linkedLibrary("re2")]),
+        .target(
+            name: "CCares", path: "Sources/CLibraries/CCares", linkerSettings: [.linkedLibrary("cares")]),
         cLibrary("COpenSSL", "openssl", apt: "libssl-dev"),
         cLibrary("CSndFile", "sndfile", apt: "libsndfile1-dev"),
         cLibrary("CSpeexDSP", "speexdsp", apt: "libspeexdsp-dev"),
@@ -47,7 +49,7 @@ let package = Package(
         cLibrary("CCurl", "libcurl", apt: "libcurl4-openssl-dev")
     ]
         + module("Basics", ["CLinux"])
-        + module("Reactor", ["Basics", "CLinux", "COpenSSL"], testsAlsoUse: ["TestKit"])
+        + module("Reactor", ["Basics", "CLinux", "COpenSSL", "CCares"], testsAlsoUse: ["TestKit"])
         + module("SIP", ["Basics", "COpenSSL"])
         + module("SDP", ["Basics"])
         + module("RTP", ["Basics"])

@@ -68,6 +68,8 @@ import Testing
     private var figuresWithEverything: ServerFigures {
         var figures = ServerFigures(version: "1", startedAt: 0)
         figures.lostPackets = 0
+        figures.lines = [LineStatus(name: "desk")]
+        figures.registrar = RegistrarFigures()
         return figures
     }
 }

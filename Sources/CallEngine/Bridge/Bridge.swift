@@ -15,6 +15,12 @@ extension Call {
 
 /// One bridge, from the first INVITE to the end of the leg that answered. Belongs to the caller's loop.
 final class Bridge {
+    /// Who is called: a target, or one device of the registered user that a target names.
+    struct Candidate {
+        var target: String
+        var device: Binding?
+    }
+
     enum Event {
         case progressed(Call)
         case ended(Call, CallEnd)
@@ -67,19 +73,40 @@ final class Bridge {
     }
 
     /// The targets that ring at the same time, one group after the other.
-    private func groups() -> [[String]] {
+    private func groups() -> [[Candidate]] {
         switch request.order {
-        case .all: return [request.targets]
-        case .sequence: return request.targets.map { [$0] }
+        case .all: return tiers(of: request.targets)
+        case .sequence: return request.targets.flatMap { tiers(of: [$0]) }
         case .rotate:
             let first = caller.shard.nextRotation(of: request.targets)
-            return (0..<request.targets.count).map { [request.targets[(first + $0) % request.targets.count]] }
+            return (0..<request.targets.count).flatMap { tiers(of: [request.targets[(first + $0) % request.targets.count]]) }
         }
+    }
+
+    /// The targets with the devices of registered users in their place. Devices that their user prefers less (q, RFC 3261 section 16.6)
+    /// ring when the others did not answer.
+    private func tiers(of targets: [String]) -> [[Candidate]] {
+        var tiers: [[Candidate]] = [[]]
+        for target in targets {
+            let devices = target.hasPrefix("user:") ? caller.shard.devices(of: String(target.dropFirst(5))) : []
+            guard var q = devices.first?.q else {
+                tiers[0].append(Candidate(target: target))
+                continue
+            }
+            var tier = 0
+            for device in devices {
+                if device.q < q { tier += 1 }
+                q = device.q
+                if tier == tiers.count { tiers.append([]) }
+                tiers[tier].append(Candidate(target: target, device: device))
+            }
+        }
+        return tiers
     }
 
     // MARK: Ringing
 
-    private func attempt(_ group: [String]) async throws(CancellationError) -> BridgeResult {
+    private func attempt(_ group: [Candidate]) async throws(CancellationError) -> BridgeResult {
         let deadline = caller.loop.now + request.timeout
         var results = group.compactMap { call($0) }
         while !legs.isEmpty {
@@ -108,10 +135,12 @@ final class Bridge {
     }
 
     /// Places a call to a target; what cannot even be placed is a result at once.
-    func call(_ target: String, more: [CallHeader] = []) -> BridgeResult? {
+    func call(_ candidate: Candidate, more: [CallHeader] = []) -> BridgeResult? {
         let info = caller.info
+        let target = candidate.target
         var outgoing = CallRequest(target: target, from: request.callerID ?? info.from.uri, headers: request.headers + more)
         if request.callerID == nil { outgoing.displayName = info.from.display }
+        outgoing.device = candidate.device
         if target.hasPrefix("line:") {
             let parts = target.dropFirst(5).split(separator: "/", maxSplits: 1)
             if parts.count == 2 {

@@ -24,7 +24,7 @@ extension Bridge {
         heard = nil
         startRingback()
         let headers = referral.replaces.map { [CallHeader(name: "Replaces", value: $0)] } ?? []
-        guard call(referral.target, more: headers) == nil, let next = legs.last?.call else {
+        guard call(Candidate(target: referral.target), more: headers) == nil, let next = legs.last?.call else {
             return giveBack(to: referrer, status: 503)
         }
         let deadline = caller.loop.now + request.timeout

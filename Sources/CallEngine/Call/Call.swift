@@ -55,6 +55,8 @@ package final class Call {
     var finalResponse: Message?
     /// Whom an outgoing call was asked to call; nil for one that came in.
     var target: OutgoingTarget?
+    /// By which servers or registration an outgoing call goes; nil when there is but one way.
+    var route: CallRoute?
     /// The From of our INVITE.
     var ourFrom: [UInt8] = []
     /// Rows that were added to our INVITE, and how many times a challenge to it was answered.

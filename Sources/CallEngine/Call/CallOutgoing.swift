@@ -20,6 +20,8 @@ private struct Placing {
     var cSeq: UInt32
     var end: LocalEnd
     var offer: [UInt8]
+    /// Values of Route: the way that a registration asks for.
+    var routes: [[UInt8]] = []
 }
 
 extension Call {
@@ -42,10 +44,12 @@ extension Call {
             return
         }
         let tag = shard.endpoint.newToken()
+        var end = shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips)
+        if let contact = route?.way?.contact { end.contact = contact }
         let placing = Placing(
             uri: target.requestURI, from: shard.fromValue(from, displayName, local, tag: tag), to: target.to,
-            callID: shard.newCallID(at: local), cSeq: 1,
-            end: shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips), offer: localDescription)
+            callID: shard.newCallID(at: local), cSeq: 1, end: end, offer: localDescription,
+            routes: route?.way?.routes ?? [])
         ourFrom = placing.from
         register(callID: placing.callID[...], tag: tag[...])
         send(placing)
@@ -57,16 +61,15 @@ extension Call {
         send(
             Placing(
                 uri: target.requestURI, from: ourFrom, to: target.to, callID: Array(invite.callID), cSeq: invite.cSeq + 1,
-                end: end,
-                offer: Array(invite.body)))
+                end: end, offer: Array(invite.body), routes: route?.way?.routes ?? []))
     }
 
     private func send(_ placing: Placing) {
         let branch = shard.endpoint.newBranch()
         var writer = MessageWriter(capacity: 960)
         writer.request(
-            .invite, uri: placing.uri, end: placing.end, branch: branch, from: placing.from, to: placing.to,
-            callID: placing.callID, cSeq: placing.cSeq)
+            .invite, uri: placing.uri, end: placing.end, branch: branch, routes: placing.routes, from: placing.from,
+            to: placing.to, callID: placing.callID, cSeq: placing.cSeq)
         if let line { writer.append(shard.credentials(for: line, method: "INVITE", uri: placing.uri)) }
         writer.append((session?.machine.sessionTimer ?? SessionTimer(shard.settings.sessionTimer)).requestRows())
         writer.append(addedRows)
@@ -167,6 +170,7 @@ extension Call {
         if let response, status == 422, !state.isEnded, let session, session.machine.lengthenInterval(by: response) {
             return placeAgain(session.machine.invite, end: session.machine.end)
         }
+        if failsOver(status, response) { return }
         let by: CallEnd.Party = noResponse ? .engine : .callee
         finalStatus = noResponse ? 0 : status
         finalReason = response?.reasonPhrase ?? ""
@@ -177,6 +181,24 @@ extension Call {
         if (300..<400).contains(status), let contact = response?.header("Contact") { detail = "redirected to \(contact)" }
         finish(CallEnd(by: by, cause: cause, detail: detail))
         leave()
+    }
+
+    /// Notes how the server did, and tries the next one when it gave no final answer of the callee. A 503 after ringing is one.
+    private func failsOver(_ status: Int, _ response: Message?) -> Bool {
+        guard noResponse || status == 503 else {
+            shard.health.worked(hop)
+            return false
+        }
+        guard !state.isEnded, state == .new, let session else { return false }
+        shard.health.failed(hop, at: loop.now, retryAfter: response?.number(.retryAfter))
+        guard let route, !route.alternatives.isEmpty else { return false }
+        hop = route.alternatives.removeFirst()
+        if let target { hop.host = shard.endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport) }
+        noResponse = false
+        let isSecure = target?.uri.scheme == .sips
+        session.machine.end = shard.localEnd(hop.transport, shard.endpoint.localAddress(to: hop), secure: isSecure)
+        placeAgain(session.machine.invite, end: session.machine.end)
+        return true
     }
 
     private func answer(challenge response: Message) -> Bool {

@@ -1,3 +1,5 @@
+package import SIP
+
 /// A call to be placed.
 package struct CallRequest: Sendable {
     /// A `sip:` URI; with a line also a bare number or user, which is called at the line's server.
@@ -9,6 +11,8 @@ package struct CallRequest: Sendable {
     package var displayName: String
     /// Added to the INVITE; names that belong to the protocol are refused.
     package var headers: [CallHeader]
+    /// The device of a registered user that is called; `target` then is for people only.
+    package var device: Binding?
 
     package init(
         target: String, line: String? = nil, from: String? = nil, displayName: String = "", headers: [CallHeader] = []

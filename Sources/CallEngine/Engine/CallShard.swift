@@ -43,7 +43,13 @@ package final class CallShard {
         extensions: ["100rel", "timer"])
     private let gate: AdmissionGate
     private let shardCount: Int
-    private let resolver: HostResolver
+    let resolver: HostResolver
+    let health: ServerHealth
+    /// What is known of registered lines; set before the first message.
+    package let lines: LineDirectory
+    let ownLines = ShardLines()
+    /// Phones that log in here.
+    let registrar: RegistrarService?
     @exclusivity(unchecked) private var calls = CallTable()
     @exclusivity(unchecked) private var wakes = CallWakes()
     @exclusivity(unchecked) private var wakeTimer: LoopTimer?
@@ -61,8 +67,8 @@ package final class CallShard {
 
     package init(
         index: Int, of shardCount: Int, loop: EventLoop, settings: EngineSettings, sender: any MessageSender,
-        hostNames: HostNames,
-        services: MediaServices, gate: AdmissionGate, resolver: HostResolver, seed: UInt64
+        hostNames: HostNames, services: MediaServices, gate: AdmissionGate, resolver: HostResolver, health: ServerHealth,
+        lines: LineDirectory, registrar: RegistrarService?, seed: UInt64
     ) {
         self.index = index
         self.shardCount = shardCount
@@ -71,6 +77,9 @@ package final class CallShard {
         self.services = services
         self.gate = gate
         self.resolver = resolver
+        self.health = health
+        self.lines = lines
+        self.registrar = registrar
         random = SeededRandom(seed: seed)
         endpoint = SIPEndpoint(
             loop: loop, sender: sender, timers: settings.timers, hostNames: hostNames, seed: seed ^ 0x5bd1_e995_9d1b_54a5)
@@ -95,6 +104,10 @@ package final class CallShard {
     // MARK: Calls that come in
 
     private func received(_ request: Message, _ id: TransactionID, from hop: Hop) {
+        if request.method == .register, let registrar {
+            let answer = registrar.answer(request, from: hop, at: loop.now)
+            return refuse(request, id, hop, answer.status, answer.rows, reason: answer.reason)
+        }
         if let refusal = screening.refusal(of: request) {
             return refuse(request, id, hop, refusal.status, refusal.headers)
         }
@@ -106,9 +119,11 @@ package final class CallShard {
         }
     }
 
-    private func refuse(_ request: Message, _ id: TransactionID, _ hop: Hop, _ status: Int, _ rows: [UInt8]) {
+    private func refuse(
+        _ request: Message, _ id: TransactionID, _ hop: Hop, _ status: Int, _ rows: [UInt8], reason: String? = nil
+    ) {
         var writer = MessageWriter(capacity: request.octets.count + 256)
-        writer.response(status, to: request, tag: endpoint.newToken()[...], source: hop.address)
+        writer.response(status, reason: reason, to: request, tag: endpoint.newToken()[...], source: hop.address)
         writer.append(rows)
         writer.finish()
         endpoint.respond(id, status: status, writer.octets)
@@ -138,7 +153,9 @@ package final class CallShard {
             return refuse(invite, id, hop, 422, minimum)
         }
         call.session = session
-        call.lineIndex = settings.lines.firstIndex { line in line.from.contains { $0.contains(hop.address.ip) } }
+        call.lineIndex =
+            lines.line(of: invite, from: hop)
+            ?? settings.lines.firstIndex { line in line.from.contains { $0.contains(hop.address.ip) } }
         call.place = calls.add(call)
         call.register(callID: invite.callID, tag: session.machine.localTag[...])
         endpoint.expectCancel(of: id, for: call)
@@ -170,31 +187,38 @@ package final class CallShard {
         counters.outgoing += 1
         let call = Call(
             id: newID(), direction: .outbound, shard: self,
-            hop: Hop(transport: target.transport, address: SocketAddress(ip: .any4, port: target.port)))
+            hop: Hop(transport: target.server.transport ?? .udp, address: SocketAddress(ip: .any4, port: 0)))
         call.target = target
         call.lineIndex = target.line
         if !request.headers.isEmpty { call.addedRows = Call.rows(request.headers) }
         call.place = calls.add(call)
-        if let ip = target.ip {
-            send(call, to: ip, target, request)
+        if let way = target.device ?? call.line.flatMap({ lines.way(of: $0.name) }) {
+            call.route = CallRoute(way: way)
+            send(call, to: way.hop, target, request)
+        } else if let hop = target.hop {
+            send(call, to: hop, target, request)
         } else {
-            resolver.resolve(target.host) { ip in
-                if let ip { return self.send(call, to: ip, target, request) }
-                call.finish(CallEnd(by: .engine, cause: .unreachable, detail: "\(target.host) was not found"))
-                call.leave()
+            resolver.resolve(target.server) { hops in
+                guard let first = hops.first else {
+                    call.finish(CallEnd(by: .engine, cause: .unreachable, detail: "\(target.server.host) was not found"))
+                    return call.leave()
+                }
+                if hops.count > 1 { call.route = CallRoute(alternatives: Array(hops.dropFirst())) }
+                self.send(call, to: first, target, request)
             }
         }
         return call
     }
 
-    private func send(_ call: Call, to ip: IPAddress, _ target: OutgoingTarget, _ request: CallRequest) {
-        let host = endpoint.hostNumber(target.host, path: target.path, over: target.transport)
+    private func send(_ call: Call, to hop: Hop, _ target: OutgoingTarget, _ request: CallRequest) {
+        var hop = hop
+        if target.device == nil { hop.host = endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport) }
         call.place(
-            target, to: Hop(transport: target.transport, address: SocketAddress(ip: ip, port: target.port), host: host),
-            from: request.from ?? call.line?.callerID, displayName: request.displayName)
+            target, to: hop, from: call.line.map { $0.from(request.from) } ?? request.from, displayName: request.displayName)
     }
 
     private func target(_ request: CallRequest) throws(CallControlError) -> OutgoingTarget {
+        if let device = request.device { return try OutgoingTarget(device, of: request.target, settings: settings) }
         if let last = known.target, last.text == request.target, last.lineName == request.line { return last }
         let target = try OutgoingTarget(request.target, line: request.line, settings: settings)
         known.target = target
@@ -314,6 +338,14 @@ package final class CallShard {
         }
     }
 
+    /// A Call-ID without a host, for requests outside of dialogs whose answers are to come here.
+    func newCallID() -> [UInt8] {
+        while true {
+            let callID = endpoint.newToken()
+            if ShardChoice.index(ofCallID: callID[...], count: shardCount) == index { return callID }
+        }
+    }
+
     /// A Call-ID that belongs to this shard by its hash, so that the whole dialog comes here.
     func newCallID(at local: SocketAddress) -> [UInt8] {
         let host = known.host(of: local.ip)
@@ -352,19 +384,9 @@ package final class CallShard {
     package func close() {
         hangUpAll(detail: "the server ends")
         for call in calls.all { call.leave() }
+        ownLines.close()
         wakeTimer?.cancel()
         endpoint.stop()
         services.close()
-    }
-}
-
-/// Which shard a dialog belongs to.
-package enum ShardChoice {
-    /// FNV-1a over the Call-ID.
-    package static func index(ofCallID callID: ArraySlice<UInt8>, count: Int) -> Int {
-        guard count > 1 else { return 0 }
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for octet in callID { hash = (hash ^ UInt64(octet)) &* 0x0000_0100_0000_01b3 }
-        return Int(hash % UInt64(count))
     }
 }

@@ -12,6 +12,12 @@ package final class Engine: Sendable {
     package let gate: AdmissionGate
     /// The sockets of SIP, for who has connections to hand in.
     package let front: LoopBound<SignalingFront>
+    /// The registered lines and their state.
+    package let lines: LineDirectory
+    /// Phones that log in here; nil: there is no registrar.
+    package let registrar: RegistrarService?
+    private let keeper: LoopBound<RegistrarKeeper>?
+    private let registering: [(index: Int, line: LineSettings, mark: String)]
     private let shards: [LoopBound<CallShard>]
     /// Messages of other loops' dialogs that wait at one loop, at most; more are dropped as a full socket would.
     private static let handOverLimit = 16_384
@@ -20,17 +26,35 @@ package final class Engine: Sendable {
     /// - Parameters:
     ///   - loops: running ones, at least one; the first has the sockets.
     ///   - seed: for tags, branches and Call-IDs; random outside of tests.
+    ///   - onLine: hears what becomes of registered lines, from any loop.
+    ///   - fileWorkers: writes the registrations; nil: `nameWorkers` does.
+    ///   - onRegistrar: hears what the registrar does, from any loop.
     ///   - onIncoming: gets each call that came in, on the call's loop; it starts the flow there.
     package init(
         settings: EngineSettings, loops: [EventLoop], workers: MediaWorkers, nameWorkers: WorkerPool, seed: UInt64,
         trace: (@Sendable (TracedMessage) -> Void)? = nil, onNotice: (@Sendable (SignalingNotice) -> Void)? = nil,
+        onLine: @escaping @Sendable (LineEvent) -> Void = { _ in },
+        fileWorkers: WorkerPool? = nil, onRegistrar: @escaping @Sendable (RegistrarEvent) -> Void = { _ in },
         onIncoming: @escaping @Sendable (Call) -> Void
     ) throws(SystemError) {
         self.settings = settings
         let gate = AdmissionGate(limits: settings.limits)
         self.gate = gate
+        // Nobody may guess these from what the seed is used for elsewhere.
+        var marks = TokenSource(seed: .random(in: 0 ... .max))
+        let registering = settings.lines.enumerated().filter { $0.element.registration != nil || $0.element.monitor != nil }.map {
+            (index: $0.offset, line: $0.element, mark: text(marks.token()))
+        }
+        self.registering = registering
+        let lines = LineDirectory(registering, onEvent: onLine)
+        self.lines = lines
+        let registrar = settings.registrar.map { registrar in
+            RegistrarService(registrar, secret: (0..<32).map { _ in .random(in: 0 ... .max) }, onEvent: onRegistrar)
+        }
+        self.registrar = registrar
         let first = loops[0]
         let hostNames = HostNames()
+        if let registrar, let path = settings.registrarFile { Self.load(registrar, from: path, on: first) }
         let front = try first.runAndWait { () throws(SystemError) -> LoopBound<SignalingFront> in
             let front = SignalingFront(
                 loop: first, listeners: settings.listeners, streams: settings.streams, external: settings.external,
@@ -44,6 +68,8 @@ package final class Engine: Sendable {
         let (listeners, handles) = front.runAndWait { ($0.boundListeners, $0.datagramHandles) }
         self.listeners = listeners
         let bindTo = Self.mediaAddress(settings.listeners)
+        let health = ServerHealth()
+        let supported: [Transport] = settings.listeners.contains { $0.transport == .udp } ? [.udp, .tcp] : [.tcp]
         shards = loops.enumerated().map { index, loop in
             loop.runAndWait {
                 let sender: any MessageSender =
@@ -56,12 +82,34 @@ package final class Engine: Sendable {
                     index: index, of: loops.count, loop: loop, settings: settings, sender: sender, hostNames: hostNames,
                     services: MediaServices(
                         loop: loop, ports: settings.rtpPorts.share(index, of: loops.count), bindTo: bindTo, workers: workers),
-                    gate: gate, resolver: HostResolver(loop: loop, workers: nameWorkers), seed: seed &+ UInt64(index) &* 7919)
+                    gate: gate,
+                    resolver: HostResolver(
+                        loop: loop, workers: nameWorkers, names: settings.names, supported: supported, health: health,
+                        seed: seed &+ UInt64(index)), health: health, lines: lines,
+                    registrar: registrar,
+                    seed: seed &+ UInt64(index) &* 7919)
                 shard.onIncoming = onIncoming
                 return LoopBound(shard, on: loop)
             }
         }
+        keeper = registrar.map { registrar in
+            first.runAndWait {
+                LoopBound(
+                    RegistrarKeeper(
+                        registrar, path: settings.registrarFile, loop: first, workers: fileWorkers ?? nameWorkers), on: first)
+            }
+        }
         connect()
+    }
+
+    /// What phones registered before the restart. Blocks.
+    private static func load(_ registrar: RegistrarService, from path: String, on loop: EventLoop) {
+        do throws(SystemError) {
+            guard let content = try AtomicFile.read(path) else { return }
+            loop.runAndWait { registrar.load(content, at: loop.now, wall: loop.wallClock) }
+        } catch {
+            registrar.fileFailed("\(error)")
+        }
     }
 
     /// Where RTP is bound: the one address that all listeners have, or all addresses of this host.
@@ -76,7 +124,9 @@ package final class Engine: Sendable {
         let shards = self.shards
         front.runAndWait { front in
             let home = shards[0].onLoop
+            let registrar = self.registrar
             front.onFailure = { hop, reason in
+                registrar?.flowEnded(hop)
                 for shard in shards { shard.run { $0.endpoint.hopFailed(hop, because: reason) } }
             }
             guard shards.count > 1 else {
@@ -89,7 +139,9 @@ package final class Engine: Sendable {
                 }
             }
             front.onMessage = { message, hop in
-                let index = ShardChoice.index(ofCallID: message.callID, count: shards.count)
+                // The registrar's work is all done in one place, and the front's loop has no calls to speak of more than others.
+                let index =
+                    message.method == .register ? 0 : ShardChoice.index(ofCallID: message.callID, count: shards.count)
                 if index == 0 { home.endpoint.receive(message, from: hop) } else { _ = queues[index].push((message, hop)) }
             }
         }
@@ -115,6 +167,21 @@ package final class Engine: Sendable {
         collect { $0.counters }.reduce(into: CallCounters()) { $0.add($1) }
     }
 
+    /// Registers the lines and watches the trunks that ask for it, from now on.
+    package func startLines() {
+        for (index, shard) in shards.enumerated() {
+            let share = registering.enumerated().filter { $0.offset % shards.count == index }.map(\.element)
+            guard !share.isEmpty else { continue }
+            let lines = self.lines
+            shard.run { $0.ownLines.start(share, shard: $0, directory: lines) }
+        }
+    }
+
+    /// Tells the registrars that the lines end; `lines.areAllEnded` when they know.
+    package func stopLines() {
+        for shard in shards { shard.run { $0.ownLines.stop() } }
+    }
+
     /// From now on new calls are refused with 503; those that exist go on.
     package func drain() { gate.drain() }
 
@@ -124,6 +191,7 @@ package final class Engine: Sendable {
     /// Ends all calls and closes everything. Not from a loop. What was to be said to peers is given `grace` to go out.
     package func close() {
         for shard in shards { shard.runAndWait { $0.close() } }
+        keeper?.runAndWait { $0.close() }
         front.runAndWait { $0.close() }
     }
 }

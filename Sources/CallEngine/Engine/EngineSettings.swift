@@ -65,6 +65,12 @@ package struct EngineSettings: Sendable {
     package var tls: TLSContext?
     /// WebSockets to servers can be opened: the front is given the opener.
     package var opensWebSockets = false
+    /// Phones, bots and browsers that log in here; nil: none.
+    package var registrar: RegistrarSettings?
+    /// Where their registrations are kept over a restart; nil: nowhere.
+    package var registrarFile: String?
+    /// How names are looked up; on workers.
+    package var names = NameLookup.dns()
     /// Codecs offered and accepted where a line does not say otherwise, best first, as `pcmu` or `pcma`.
     package var codecs: [String]
     /// An answered call on which nothing was heard for so long is ended; zero: never.
@@ -117,8 +123,26 @@ package struct SIPTimers: Equatable, Sendable {
     }
 }
 
-/// A SIP trunk: where calls come from and go out through.
+/// A SIP trunk or a registered line: where calls come from and go out through.
 package struct LineSettings: Equatable, Sendable {
+    /// What a line registers as.
+    package struct Registration: Equatable, Sendable {
+        /// The registrar's domain, with a port when it is not the usual one: `pbx.example.com`.
+        package var domain: String
+        /// Seconds that are asked for; the registrar decides.
+        package var expires: Int
+        /// `urn:uuid:…`: this device, the same after each restart (RFC 5626); empty: none.
+        package var instance: String
+        /// Asks whether the registrar takes the credentials, and binds nothing.
+        package var isQuery = false
+
+        package init(domain: String, expires: Int = 3600, instance: String = "") {
+            self.domain = domain
+            self.expires = expires
+            self.instance = instance
+        }
+    }
+
     package var name: String
     /// Host name or address, and port (nil: the transport's own, 5060 or for TLS 5061).
     package var server: String
@@ -134,10 +158,18 @@ package struct LineSettings: Equatable, Sendable {
     package var codecs: [String]?
     /// The From of calls that go out, when the flow does not say: a number or URI.
     package var callerID: String?
+    /// nil: a trunk, which needs no registration.
+    package var registration: Registration?
+    /// Whether the server's domain chooses the transport (RFC 3263), because nobody named one.
+    package var findsTransport = false
+    /// How often the trunk's servers are asked whether they live; nil: never.
+    package var monitor: Duration?
 
     package init(
         name: String, server: String, port: UInt16? = nil, transport: EngineSettings.Listener.Transport = .udp,
-        from: [IPNetwork] = [], username: String? = nil, password: Secret? = nil, codecs: [String]? = nil, callerID: String? = nil
+        from: [IPNetwork] = [], username: String? = nil, password: Secret? = nil, codecs: [String]? = nil,
+        callerID: String? = nil,
+        registration: Registration? = nil
     ) {
         self.name = name
         self.server = server
@@ -148,5 +180,6 @@ package struct LineSettings: Equatable, Sendable {
         self.password = password
         self.codecs = codecs
         self.callerID = callerID
+        self.registration = registration
     }
 }

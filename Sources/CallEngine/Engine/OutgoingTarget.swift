@@ -12,13 +12,14 @@ final class OutgoingTarget {
     /// The Request-URI and the value of To.
     let requestURI: [UInt8]
     let to: [UInt8]
-    let host: String
-    /// `host`, where it is an address.
-    let ip: IPAddress?
-    let port: UInt16
+    /// Whose servers are looked for.
+    let server: ServerTarget
+    /// Where it goes, when that is an address.
+    let hop: Hop?
     /// Of a WebSocket.
     let path: String
-    let transport: Transport
+    /// The way to a device that registered here.
+    let device: CallWay?
     /// Which of the engine's lines the call goes out through.
     let line: Int?
 
@@ -32,37 +33,57 @@ final class OutgoingTarget {
         var whole = text
         if let way, !text.hasPrefix("sip:"), !text.hasPrefix("sips:") {
             let user = text.hasPrefix("tel:") ? String(text.dropFirst(4)) : text
-            let port = way.port.map { ":\($0)" } ?? ""
-            whole = "sip:\(user)@\(way.server)\(port)"
+            whole = "sip:\(user)@\(way.domain)"
         }
         guard let uri = try? URI(whole) else { throw invalid("\"\(text)\" is no SIP URI (sip:user@host)") }
         guard uri.isSIP else { throw invalid("\"\(text)\": only sip: and sips: targets can be called") }
         self.uri = uri
         requestURI = Array(uri.octetsOfURI)
         to = [UInt8(ascii: "<")] + requestURI + [UInt8(ascii: ">")]
-        host = way?.server ?? uri.host
+        device = nil
         path = way?.path ?? "/"
-        ip = IPAddress(host)
         if let way {
-            transport = way.transport.onTheWire
-            port = way.port ?? transport.usualPort
-            guard uri.scheme == .sip || transport.isSecure else {
+            guard uri.scheme == .sip || way.transport.onTheWire.isSecure else {
                 throw invalid("\"\(text)\" asks for TLS, which the line \"\(way.name)\" does not use")
             }
+            server = way.serverTarget
         } else {
-            transport = uri.transport ?? .udp
-            port = uri.port(over: transport)
+            server = ServerTarget(host: uri.host, port: uri.port, transport: uri.transport)
         }
-        switch transport {
-        case .udp:
-            guard settings.listeners.contains(where: { $0.transport == .udp }) else {
-                throw invalid("no udp socket is open to call from")
-            }
-        case .tcp: break
-        case .tls: guard settings.tls != nil else { throw invalid("TLS is not set up") }
-        case .ws, .wss: guard settings.opensWebSockets else { throw invalid("WebSockets are not set up") }
-        case .other: throw invalid("\"\(text)\": transport \(uri.parameter("transport") ?? "") is not built yet")
+        let hasUDP = settings.listeners.contains { $0.transport == .udp }
+        switch server.transport {
+        case nil, .tcp?: break
+        case .udp?: guard hasUDP else { throw invalid("no udp socket is open to call from") }
+        case .tls?: guard settings.tls != nil else { throw invalid("TLS is not set up") }
+        case .ws?, .wss?: guard settings.opensWebSockets else { throw invalid("WebSockets are not set up") }
+        case .other?: throw invalid("\"\(text)\": transport \(uri.parameter("transport") ?? "") is not built yet")
         }
+        let (port, usual) = (server.port, server.transport ?? (hasUDP ? .udp : .tcp))
+        hop = IPAddress(server.host).map { ip in
+            Hop(transport: usual, address: SocketAddress(ip: ip, port: port ?? usual.usualPort))
+        }
+    }
+
+    /// A device of a registered user; `user` is what was asked for: `user:anna`.
+    init(_ binding: Binding, of user: String, settings: EngineSettings) throws(CallControlError) {
+        guard let uri = try? URI(binding.contact, OctetRange(0, binding.contact.count)) else {
+            throw .invalid(operation: "call", why: "a device of \(user) has no SIP URI")
+        }
+        text = user
+        lineName = nil
+        line = nil
+        path = "/"
+        self.uri = uri
+        requestURI = binding.contact
+        let name = LocalEnd.escaped(user: String(user.dropFirst(5)))
+        to =
+            settings.registrar.map { Array("<sip:\(name)@\($0.realm)>".utf8) } ?? [UInt8(ascii: "<")] + binding.contact + [
+                UInt8(ascii: ">")
+            ]
+        let hop = binding.nextHop
+        device = CallWay(hop: hop, routes: binding.routes)
+        self.hop = hop
+        server = ServerTarget(host: uri.host, port: hop.address.port, transport: hop.transport)
     }
 
     /// Refuses rows that the engine writes itself.

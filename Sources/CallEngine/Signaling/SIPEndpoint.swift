@@ -57,6 +57,8 @@ package final class SIPEndpoint {
     private var failureReason = ""
     /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
     package var onRequest: ((Message, TransactionID, Hop) -> Void)?
+    /// The peer of this hop cannot be reached, or its stream ended.
+    package var onHopFailed: ((Hop) -> Void)?
 
     /// - Parameters:
     ///   - hostNames: those of the sender, for hops whose peers have to prove their names.
@@ -113,6 +115,7 @@ package final class SIPEndpoint {
         failureReason = reason
         layer.hopFailed(hop, at: loop.now, into: &actions)
         perform()
+        onHopFailed?(hop)
     }
 
     // MARK: Out
@@ -255,6 +258,7 @@ package final class SIPEndpoint {
         users.removeAll()
         dialogs.removeAll()
         onRequest = nil
+        onHopFailed = nil
     }
 }
 

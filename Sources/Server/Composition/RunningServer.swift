@@ -16,6 +16,7 @@ package final class RunningServer: Sendable {
     private let loops: [EpollLoop]
     private let workers: MediaWorkers
     private let nameWorkers: WorkerPool
+    private let fileWorkers: WorkerPool
     private let client: HTTPClient
     private let web: WebThread?
     /// Where WebSockets of SIP are taken.
@@ -57,12 +58,15 @@ package final class RunningServer: Sendable {
             self.loops = loops
             workers = try MediaWorkers()
             nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
+            fileWorkers = try WorkerPool(name: "registrations", threads: 1, limit: 16)
             var settings = configuration.engineSettings
             settings.tls = rules.tls
             settings.opensWebSockets = configuration.lines.contains { $0.transport.isWebSocket }
             engine = try Engine(
                 settings: settings, loops: loops, workers: workers, nameWorkers: nameWorkers,
-                seed: .random(in: 0 ... .max), trace: trace, onNotice: { log.add(LogLine(Self.level(of: $0), $0.text)) }
+                seed: .random(in: 0 ... .max), trace: trace, onNotice: { log.add(LogLine(Self.level(of: $0), $0.text)) },
+                onLine: { log.add(LogLine($0)) }, fileWorkers: fileWorkers,
+                onRegistrar: { event in LogLine(event).map { log.add($0) } }
             ) { call in
                 let rules = state.withLock { $0.rules }
                 let info = call.info
@@ -116,6 +120,7 @@ package final class RunningServer: Sendable {
             web = nil
             page = nil
             webSocketListeners = []
+            engine.startLines()
             return
         }
         do throws(WebStartError) {
@@ -129,12 +134,14 @@ package final class RunningServer: Sendable {
             page = configuration.control.listen == nil ? nil : web.addresses.last
             let opener = SIPWebSockets.opener(web, on: home, tls: tls)
             if opensWebSockets { engine.front.run { $0.use(opener) } }
+            engine.startLines()
         } catch {
             engine.close()
             for loop in begun { loop.stop() }
             client.stopAndWait()
             workers.stop()
             nameWorkers.stop()
+            fileWorkers.stop()
             throw ControlRoutes.failure(error)
         }
     }
@@ -187,16 +194,22 @@ package final class RunningServer: Sendable {
 
     // MARK: The end
 
-    /// From now on new calls are refused with 503. `then` runs on the control loop when the last call is over.
+    /// How long registrars may take to answer that a line ends.
+    private static let farewell = Duration.seconds(3)
+
+    /// From now on new calls are refused with 503, and registrars are told that their lines end. `then` runs on the control loop when
+    /// the last call is over.
     package func drain(then: @escaping @Sendable () -> Void) {
         state.withLock { $0.isDraining = true }
         engine.drain()
-        control.execute { self.waitForCalls(then) }
+        engine.stopLines()
+        control.execute { self.waitForCalls(since: self.control.now, then) }
     }
 
-    private func waitForCalls(_ then: @escaping @Sendable () -> Void) {
-        if engine.gate.active == 0 { return then() }
-        control.schedule(after: .milliseconds(100)) { self.waitForCalls(then) }
+    private func waitForCalls(since start: Instant, _ then: @escaping @Sendable () -> Void) {
+        let areLinesGone = engine.lines.areAllEnded || control.now - start > Self.farewell
+        if engine.gate.active == 0, areLinesGone { return then() }
+        control.schedule(after: .milliseconds(100)) { self.waitForCalls(since: start, then) }
     }
 
     /// Ends every call and every thread. Once, and not from a loop.
@@ -209,5 +222,6 @@ package final class RunningServer: Sendable {
         client.stopAndWait()
         workers.stop()
         nameWorkers.stop()
+        fileWorkers.stop()
     }
 }

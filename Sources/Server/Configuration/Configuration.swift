@@ -13,6 +13,8 @@ package struct Configuration: Sendable {
     package var limits = Admission.Limits()
     /// The trunks, in the file's order.
     package var lines: [LineSettings] = []
+    /// nil: nobody logs in here.
+    package var registrar: Registrar?
     /// The first that matches wins.
     package var routes: [Route] = []
     package var allow = Allowance()
@@ -43,6 +45,18 @@ package struct Configuration: Sendable {
         package var ports: ClosedRange<UInt16> = 20000...29999
         /// Zero: off.
         package var timeout = Duration.seconds(60)
+    }
+
+    /// Phones that log in here.
+    package struct Registrar: Equatable, Sendable {
+        package var settings: RegistrarSettings
+        /// Where registrations are kept over a restart; nil: nowhere.
+        package var file: String?
+
+        package init(settings: RegistrarSettings, file: String?) {
+            self.settings = settings
+            self.file = file
+        }
     }
 
     /// Health and metrics over HTTP.
@@ -81,9 +95,12 @@ package struct Configuration: Sendable {
 
     /// What the engine needs to know of it.
     package var engineSettings: EngineSettings {
-        EngineSettings(
+        var settings = EngineSettings(
             listeners: sip.listen, streams: sip.streams, external: sip.external, rtpPorts: rtp.ports, limits: limits,
             lines: lines,
             rtpTimeout: rtp.timeout, sessionTimer: sip.sessionTimer)
+        settings.registrar = registrar?.settings
+        settings.registrarFile = registrar?.file
+        return settings
     }
 }

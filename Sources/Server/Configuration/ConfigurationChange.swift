@@ -24,6 +24,7 @@ package struct ConfigurationChange: Equatable, Sendable {
         note("rtp.timeout", old.rtp.timeout == new.rtp.timeout, restart: true)
         note("limits", old.limits == new.limits)
         note("lines", old.lines == new.lines, restart: true)
+        note("registrar", old.registrar == new.registrar, restart: true)
         note("routes", old.routes.elementsEqual(new.routes) { $0.doesTheSame(as: $1) })
         note("allow", old.allow == new.allow)
         note("env", old.environment == new.environment && old.environmentNames == new.environmentNames)
@@ -41,6 +42,7 @@ extension Configuration {
         result.sip.tls = sip.tls
         result.rtp = running.rtp
         result.lines = running.lines
+        result.registrar = running.registrar
         result.control = running.control
         return result
     }

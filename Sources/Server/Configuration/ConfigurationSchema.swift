@@ -14,10 +14,10 @@ struct ConfigurationSchema {
     let folder: String
 
     private static let known = [
-        "sip", "rtp", "limits", "lines", "routes", "allow", "env", "recordings", "control", "log"
+        "sip", "rtp", "limits", "lines", "registrar", "routes", "allow", "env", "recordings", "control", "log"
     ]
     private static let later = [
-        "registrar": "phones that log in here", "store": "a database", "push": "waking sleeping devices"
+        "store": "a database", "push": "waking sleeping devices"
     ]
 
     func read(_ root: YAMLNode) -> Configuration {
@@ -30,7 +30,11 @@ struct ConfigurationSchema {
         readLimits(top, into: &result.limits)
         result.lines = LineSchema(schema: self).read(top)
         readAllow(top, into: &result.allow)
-        result.routes = RouteSchema(schema: self, lines: result.lines.map(\.name), allow: result.allow).read(top)
+        result.registrar = RegistrarSchema(schema: self).read(top)
+        checkUserTargets(top, result)
+        result.routes = RouteSchema(
+            schema: self, lines: result.lines.map(\.name), allow: result.allow, hasRegistrar: top.field("registrar") != nil
+        ).read(top)
         readEnvironment(top, into: &result)
         if let folder = top.text("recordings") { result.recordings = path(folder.text) }
         readControl(top, into: &result.control)
@@ -38,6 +42,27 @@ struct ConfigurationSchema {
         checkPorts(result, at: top)
         TLSSchema(schema: self).check(result, top)
         return result
+    }
+
+    /// A secret has to come from outside of the file, and never from the command line.
+    func checkSecret(_ secret: LocatedText) {
+        guard !secret.isFromOutside else {
+            if secret.text.isEmpty { sink.error(at: secret.place, "the password is empty") }
+            return
+        }
+        let mend = "write ${env.NAME} or ${file./run/secrets/name}"
+        if secret.place.file.hasPrefix("--") {
+            sink.error(at: secret.place, "a password in an argument is visible to everyone on this machine", mend: mend)
+        } else {
+            sink.warning(at: secret.place, "a password is written out", mend: mend)
+        }
+    }
+
+    private func checkUserTargets(_ top: FieldReader, _ result: Configuration) {
+        guard top.field("registrar") == nil, let allow = top.field("allow"),
+            result.allow.bridge.contains(where: { $0.hasPrefix("user:") })
+        else { return }
+        sink.warning(at: allow.place, "`allow.bridge`: targets `user:…` have no effect without a `registrar`")
     }
 
     /// A path of the file as this process can open it.
@@ -174,9 +199,6 @@ struct ConfigurationSchema {
                 sink.error(
                     at: pattern.place, "`allow.bridge`: \(pattern.shown) begins with none of sip:, sips:, tel:, user:, line:",
                     mend: "write sip:*@pbx.example.com for everyone at that host")
-            }
-            for pattern in patterns where pattern.text.hasPrefix("user:") {
-                sink.warning(at: pattern.place, "`allow.bridge`: \(pattern.shown) has no effect before there is a registrar")
             }
         }
         if let patterns = fields.texts("request") {

@@ -1,4 +1,5 @@
-// `lines`: where calls come from and go out through. This version has SIP trunks, known by address or by digest.
+// `lines`: where calls come from and go out through: SIP trunks, known by address or by digest, and registered lines. What a line
+// registers as is read in RegistrationSchema.
 
 import Basics
 import CallEngine
@@ -36,10 +37,10 @@ struct LineSchema {
                 pair.value, path: path, known: ["sip", "codecs", "caller-id"],
                 later: ["verto": "Verto lines", "second-call": "several calls on a line"], sources: schema.sources, sink: sink)
         else { return nil }
-        let later = ["register": "registered lines", "monitor": "watching a trunk by OPTIONS"]
         guard
             let sip = fields.section(
-                "sip", known: ["server", "transport", "path", "from", "username", "password"], later: later)
+                "sip",
+                known: ["server", "register", "expires", "transport", "path", "from", "username", "password", "monitor"])
         else {
             if fields.node["sip"] == nil, fields.node["verto"] == nil {
                 sink.error(at: pair.key.place, "`\(path)` has no `sip`", mend: "write sip: { server: sip.example.com }")
@@ -52,15 +53,29 @@ struct LineSchema {
         } else if sip.node["server"] == nil, sip.node["register"] == nil {
             sink.error(at: sip.node.place, "`\(path).sip` has no `server`", mend: "write the trunk's host name or address")
         }
+        result.registration = RegistrationSchema(schema: schema).read(sip, line: result)
+        if let registration = result.registration, sip.node["server"] == nil {
+            // Without a server of its own the line goes to the registrar itself.
+            if let domain = sip.text("register") { readServer(domain, into: &result) }
+            if result.server.isEmpty { result.server = registration.domain }
+        }
         readTransport(sip, into: &result)
         readNetworks(sip, into: &result)
         readCredentials(sip, into: &result)
+        if let value = sip.text("monitor") {
+            if let interval = try? FlowDuration.parse(value.text), interval >= .seconds(5), interval <= .seconds(3600) {
+                result.monitor = interval
+            } else {
+                sink.error(
+                    at: value.place, "`\(sip.full("monitor"))` is a time from 5s to 1h, not \(value.shown)", mend: "write 30s")
+            }
+        }
         result.codecs = codecs(fields)
         result.callerID = fields.text("caller-id")?.text
         return result
     }
 
-    private func readServer(_ server: LocatedText, into line: inout LineSettings) {
+    func readServer(_ server: LocatedText, into line: inout LineSettings) {
         if let address = SocketAddress(server.text) {
             line.server = address.ip.description
             line.port = address.port
@@ -81,7 +96,10 @@ struct LineSchema {
     }
 
     private func readTransport(_ sip: FieldReader, into line: inout LineSettings) {
-        guard let value = sip.text("transport") else { return }
+        guard let value = sip.text("transport") else {
+            line.findsTransport = true
+            return
+        }
         if let transport = EngineSettings.Listener.Transport(rawValue: value.text) {
             line.transport = transport
         } else {
@@ -108,23 +126,14 @@ struct LineSchema {
             line.from.append(network)
         }
         // A trunk that is named by its address calls from there, unless the file says otherwise.
-        if sip.field("from") == nil, let address = IPNetwork(line.server) { line.from = [address] }
+        if sip.field("from") == nil, line.registration == nil, let address = IPNetwork(line.server) { line.from = [address] }
     }
 
     private func readCredentials(_ sip: FieldReader, into line: inout LineSettings) {
         line.username = sip.text("username")?.text
         if let password = sip.text("password") {
             line.password = Secret(password.text)
-            if !password.isFromOutside {
-                let mend = "write ${env.NAME} or ${file./run/secrets/name}"
-                if password.place.file.hasPrefix("--") {
-                    sink.error(at: password.place, "a password in an argument is visible to everyone on this machine", mend: mend)
-                } else {
-                    sink.warning(at: password.place, "a password is written out", mend: mend)
-                }
-            } else if password.text.isEmpty {
-                sink.error(at: password.place, "the password is empty")
-            }
+            schema.checkSecret(password)
         }
         if let username = sip.field("username"), sip.field("password") == nil {
             sink.error(at: username.place, "`\(sip.full("username"))` without a `password`")

@@ -6,12 +6,14 @@ struct RouteSchema {
     let schema: ConfigurationSchema
     let lines: [String]
     let allow: Allowance
+    let hasRegistrar: Bool
     private var sink: DiagnosticSink { schema.sink }
 
-    init(schema: ConfigurationSchema, lines: [String], allow: Allowance) {
+    init(schema: ConfigurationSchema, lines: [String], allow: Allowance, hasRegistrar: Bool) {
         self.schema = schema
         self.lines = lines
         self.allow = allow
+        self.hasRegistrar = hasRegistrar
     }
 
     func read(_ top: FieldReader) -> [Route] {
@@ -65,10 +67,9 @@ struct RouteSchema {
             if !schema.sources.fileExists(path) { sink.error(at: flow.place, "there is no flow \(path)") }
             return .flow(path)
         case (nil, let bridge?):
-            if bridge.text.hasPrefix("user:") {
+            if bridge.text.hasPrefix("user:"), !hasRegistrar {
                 sink.error(
-                    at: bridge.place, "\(bridge.shown) (phones that log in here) is not built yet",
-                    mend: "bridge to a sip: target")
+                    at: bridge.place, "\(bridge.shown): nobody can log in here", mend: "add a `registrar` with this user")
                 return nil
             }
             if !bridge.text.contains("${"), !allow.permitsBridge(to: bridge.text) {

@@ -56,6 +56,7 @@ package enum Doctor {
             + CertificateExamination.findings(configuration)
             + CodecExamination.findings()
             + NameExamination.findings(configuration)
+            + LineExamination.findings(configuration)
             + MachineExamination.recordings(in: configuration.recordings)
             + promptFindings(prompts)
     }

@@ -21,6 +21,8 @@ extension ServerFigures {
         signaling = engine.signalingCounters
         media = engine.mediaCounters
         self.lostPackets = lostPackets
+        lines = engine.lines.statuses
+        registrar = engine.registrar?.figures
         self.loops = loops.map { loop in
             let (metrics, tasks) = loop.runAndWait { (loop.metrics, loop.liveTasks) }
             return Loop(

@@ -25,6 +25,10 @@ package struct ServerFigures: Sendable {
     /// Media packets of calls that are over which never arrived; nil: nobody counts them.
     package var lostPackets: Int64?
     package var loops: [Loop] = []
+    /// The registered lines.
+    package var lines: [LineStatus] = []
+    /// nil: nobody can log in here.
+    package var registrar: RegistrarFigures?
 
     package struct Loop: Sendable {
         package var name: String
@@ -89,6 +93,8 @@ package struct ServerFigures: Sendable {
                 ([("result", "resumed")], Double(signaling.handshakesResumed)),
                 ([("result", "failed")], Double(signaling.handshakesFailed))
             ])
+        if !lines.isEmpty { addLines(to: &text) }
+        if let registrar { add(registrar, to: &text) }
         text.add(media)
         if let lostPackets {
             text.add(
@@ -110,6 +116,35 @@ package struct ServerFigures: Sendable {
         text.add(
             "ringwright_loop_tasks", .gauge, "Tasks that live on a loop.", loops.map { ([("loop", $0.name)], Double($0.tasks)) })
         return text.text
+    }
+
+    private func add(_ registrar: RegistrarFigures, to text: inout MetricsText) {
+        text.add(
+            "ringwright_registrar_bindings", .gauge, "Devices that are registered here.", Double(registrar.bindings))
+        text.add(
+            "ringwright_registrar_answers_total", .counter, "REGISTER requests by the status of their answer.",
+            Set(registrar.answers.keys).union([200, 401, 403]).sorted().map {
+                ([("status", "\($0)")], Double(registrar.answers[$0] ?? 0))
+            })
+    }
+
+    private func addLines(to text: inout MetricsText) {
+        text.add(
+            "ringwright_lines", .gauge, "Lines that register or are watched, by their state.",
+            LineStatus.State.allCases.map { state in
+                ([("state", state.rawValue)], Double(lines.filter { $0.state == state }.count))
+            })
+        text.add(
+            "ringwright_line_up", .gauge, "Whether a line is registered, or a watched trunk answers.",
+            lines.map { ([("line", $0.name)], $0.state == .registered || $0.state == .available ? 1 : 0) })
+        text.add(
+            "ringwright_line_checks_total", .counter,
+            "Registrations of a line, and questions to a watched trunk, by their result.",
+            lines.flatMap { line in
+                [("accepted", line.successes), ("failed", line.failures)].map {
+                    ([("line", line.name), ("result", $0.0)], Double($0.1))
+                }
+            })
     }
 
     /// The status and body of /healthz: 503 while draining, so that a balancer sends nothing new.

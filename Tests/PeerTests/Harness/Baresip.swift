@@ -17,11 +17,13 @@ final class Baresip {
     /// - Parameters:
     ///   - prompt: what it says in the call.
     ///   - room: silence after it; baresip ends the call when its file is over.
+    ///   - registering: the address that it logs in as, at the registrar on that port.
     ///   - dial: calls this URI at once; nil: it waits and answers by itself.
     ///   - certificate: of the standard test certificates: it speaks TLS too, on the port above `port`.
     init(
         speaking prompt: String, room: Duration = .seconds(8), codec: String = "pcmu", dial: String? = nil,
-        certificate: String? = nil
+        certificate: String? = nil, registering account: String? = nil, at registrar: UInt16 = 0,
+        password: String = ""
     ) throws {
         guard let folder else { throw PeerError.missing("a temporary folder") }
         try SpeechFile.write(prompt, room: room, to: folder.path("speech.wav"))
@@ -54,7 +56,11 @@ final class Baresip {
 
             """, to: "config")
         let way = certificate == nil ? "" : ";transport=tls"
-        try folder.write("<sip:bot@127.0.0.1:\(port)\(way)>;regint=0;answermode=auto;audio_codecs=\(codec)\n", to: "accounts")
+        let identity =
+            account.map {
+                "<\($0)>;auth_pass=\(password);outbound=\"sip:127.0.0.1:\(registrar)\";regint=60"
+            } ?? "<sip:bot@127.0.0.1:\(port)\(way)>;regint=0"
+        try folder.write("\(identity);answermode=auto;audio_codecs=\(codec)\n", to: "accounts")
         try folder.write("", to: "contacts")
         var arguments = ["-f", folder.url.path, "-t", "25"]
         if let dial { arguments += ["-e", "d \(dial)"] }
@@ -76,6 +82,9 @@ final class Baresip {
     func waitForOutput(_ text: String, _ limit: Duration = .seconds(8)) -> Bool { program.waitForOutput(text, limit) }
 
     var output: String { program.output }
+
+    /// Ends it; it logs out before.
+    func stop() { program.stop() }
 
     /// Ends it and returns the files with what it heard. (Its recorder stops at its first hold.)
     func stopAndListen() -> [String] {

@@ -4,6 +4,7 @@
 import Basics
 import CallEngine
 import Reactor
+import SIP
 import Testing
 
 /// What is known about a call after its end.
@@ -45,7 +46,7 @@ final class EngineUnderTest: Sendable {
     init(
         loops count: Int = 1, lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
         timers: SIPTimers = SIPTimers(), rtpTimeout: Duration = .seconds(20), limits: Admission.Limits = Admission.Limits(),
-        tls: TLSContext? = nil, flow: TestFlow? = nil
+        registrar: RegistrarSettings? = nil, tls: TLSContext? = nil, flow: TestFlow? = nil
     ) throws {
         let local = SocketAddress(ip: .loopback4, port: 0)
         var settings = EngineSettings(listeners: [.init(.udp, local), .init(.tcp, local)])
@@ -56,6 +57,7 @@ final class EngineUnderTest: Sendable {
         settings.timers = timers
         settings.rtpTimeout = rtpTimeout
         settings.limits = limits
+        settings.registrar = registrar
         // A range of its own for each engine, so that two of them (and two test runs) seldom meet.
         let first = UInt16.random(in: 10_000...14_000) * 4
         settings.rtpPorts = first...(first + 799)

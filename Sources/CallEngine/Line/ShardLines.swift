@@ -1,0 +1,47 @@
+// The registered lines of one loop, and the trunks that it watches.
+
+import Basics
+import Reactor
+import SIP
+
+/// Belongs to its shard's loop.
+final class ShardLines {
+    private var lines: [RegisteredLine] = []
+    private var monitors: [TrunkMonitor] = []
+    /// First registrations a second: thousands of lines do not all knock at once.
+    private static let startRate = 100
+
+    /// - Parameter lines: this loop's share, each with the mark of its contact.
+    func start(_ settings: [(index: Int, line: LineSettings, mark: String)], shard: CallShard, directory: LineDirectory) {
+        for (index, (_, line, mark)) in settings.enumerated() {
+            if let interval = line.monitor {
+                let monitor = TrunkMonitor(line, every: interval, shard: shard, directory: directory)
+                monitors.append(monitor)
+                monitor.start(after: .milliseconds(index * 1000 / Self.startRate))
+            }
+            guard let registration = line.registration else { continue }
+            let line = RegisteredLine(line, registration, mark: mark, shard: shard, directory: directory)
+            lines.append(line)
+            line.start(after: .milliseconds(index * 1000 / Self.startRate))
+        }
+        shard.endpoint.onHopFailed = { [weak self] hop in self?.lost(hop) }
+    }
+
+    private func lost(_ hop: Hop) {
+        for line in lines { line.lost(hop) }
+    }
+
+    /// Tells the registrars, and watches no more; the directory says when all have answered.
+    func stop() {
+        for monitor in monitors { monitor.close() }
+        monitors = []
+        for line in lines { line.stop() }
+    }
+
+    func close() {
+        for line in lines { line.close() }
+        for monitor in monitors { monitor.close() }
+        lines = []
+        monitors = []
+    }
+}

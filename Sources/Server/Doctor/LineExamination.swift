@@ -1,0 +1,67 @@
+// Whether the registrars of lines take their credentials, and whether watched trunks answer: asked now, from a port of its own, without
+// registering anything.
+
+import Basics
+import CallEngine
+import Glibc
+import Reactor
+
+enum LineExamination {
+    /// How long registrars and trunks may take.
+    private static let patience = 6.0
+
+    static func findings(_ configuration: Configuration) -> [DoctorFinding] {
+        let lines = configuration.lines.filter { $0.registration != nil || $0.monitor != nil }
+        guard !lines.isEmpty else { return [] }
+        do throws(SystemError) {
+            return try ask(lines, configuration)
+        } catch {
+            return [DoctorFinding(.problem, "lines", "they cannot be asked: \(error)")]
+        }
+    }
+
+    private static func ask(_ lines: [LineSettings], _ configuration: Configuration) throws(SystemError) -> [DoctorFinding] {
+        var settings = configuration.engineSettings
+        settings.listeners = CallingParty.anywhere
+        settings.registrar = nil
+        settings.lines = lines.map { line in
+            var line = line
+            line.registration?.isQuery = true
+            return line
+        }
+        let loop = try EpollLoop(name: "doctor")
+        try loop.start()
+        defer { loop.stop() }
+        let workers = try MediaWorkers()
+        let names = try WorkerPool(name: "names", threads: 2, limit: 1024)
+        defer {
+            workers.stop()
+            names.stop()
+        }
+        let engine = try Engine(
+            settings: settings, loops: [loop], workers: workers, nameWorkers: names, seed: .random(in: 0 ... .max)
+        ) { call in
+            try? call.reject(status: 480, reason: nil, headers: [])
+        }
+        defer { engine.close() }
+        engine.startLines()
+        let end = loop.wallClock + patience
+        while engine.lines.statuses.contains(where: { $0.state == .starting }), loop.wallClock < end { usleep(50_000) }
+        return engine.lines.statuses.map(finding)
+    }
+
+    private static func finding(_ status: LineStatus) -> DoctorFinding {
+        switch status.state {
+        case .registered, .ended: DoctorFinding(.well, "lines", "\(status.name): the registrar takes the user name and password")
+        case .available: DoctorFinding(.well, "lines", "\(status.name): the trunk answers")
+        case .starting:
+            DoctorFinding(
+                .problem, "lines", "\(status.name): no answer within \(Int(patience)) s",
+                mend: "look at the server's address, its transport, and firewalls on the way")
+        case .failed, .unavailable:
+            DoctorFinding(
+                .problem, "lines", "\(status.name): \(status.detail)",
+                mend: "look at the line's server, username and password")
+        }
+    }
+}
