@@ -30,6 +30,20 @@ struct TableTests {
         }
     }
 
+    /// A dialog is found by what the other end writes: our tag is in its requests' To, and in From of its responses.
+    @Test func dialogsAreFoundByMessages() throws {
+        var layer = TransactionLayer(seed: 7)
+        let key = layer.dialogKey(callID: Array("x".utf8)[...], tag: Array("ours".utf8)[...])
+        func message(_ start: String, from: String, to: String) throws -> Message {
+            try Message(parsing: Array("\(start)\r\nCall-ID: x\r\nFrom: <sip:a@h>\(from)\r\nTo: <sip:b@h>\(to)\r\n\r\n".utf8))
+        }
+        let bye = try message("BYE sip:b@h SIP/2.0", from: ";tag=theirs", to: ";tag=ours")
+        let ok = try message("SIP/2.0 200 OK", from: ";tag=ours", to: ";tag=theirs")
+        let invite = try message("INVITE sip:b@h SIP/2.0", from: ";tag=ours", to: "")
+        let keys = [layer.dialogKey(of: bye), layer.dialogKey(of: ok), layer.dialogKey(of: invite)]
+        #expect(keys == [key, key, nil])
+    }
+
     @Test func headerNamesInAnyCase() {
         for kind in HeaderKind.allCases where kind != .other {
             let name = "\(kind.name)"

@@ -178,9 +178,7 @@ package final class SIPEndpoint {
         users.set(.server(user), of: invite)
     }
 
-    private func user(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> (any DialogUser)? {
-        dialogs[layer.dialogKey(callID: callID, tag: tag)]
-    }
+    private func user(of message: Message) -> (any DialogUser)? { layer.dialogKey(of: message).flatMap { dialogs[$0] } }
 
     // MARK: Actions
 
@@ -202,16 +200,14 @@ package final class SIPEndpoint {
         switch action {
         case .send(let octets, let hop): sender.send(octets, to: hop)
         case .request(let message, let id, let hop): dispatch(message, id, hop)
-        case .acknowledgement(let message, _):
-            if let tag = (try? message.to())?.tag { user(callID: message.callID, tag: tag)?.acknowledged(message) }
+        case .acknowledgement(let message, _): user(of: message)?.acknowledged(message)
         case .cancel(let message, let id, let invite, let hop):
             if let invite, case .server(let user) = users[invite] { return user.cancelled(message, id, from: hop) }
             // A CANCEL that comes after the final answer is answered, and changes nothing (RFC 3261 section 9.2).
             let status = invite == nil ? 481 : 200
             respond(id, status: status, message.response(status, tag: newToken()[...], source: hop.address))
         case .response(let message, let id, let hop): tell(id, .response(message, from: hop))
-        case .strayResponse(let message, let hop):
-            if let tag = (try? message.from())?.tag { user(callID: message.callID, tag: tag)?.receivedStray(message, from: hop) }
+        case .strayResponse(let message, let hop): user(of: message)?.receivedStray(message, from: hop)
         case .timedOut(let id): tell(id, .timedOut)
         case .transportFailed(let id): tell(id, .transportFailed(failureReason))
         case .ended(let id): if case .left(let key) = users.remove(id) { dialogs.remove(key) }
@@ -224,11 +220,11 @@ package final class SIPEndpoint {
 
     /// A request with a To tag belongs to a dialog of ours or to none (481, RFC 3261 section 12.2.2).
     private func dispatch(_ message: Message, _ id: TransactionID, _ hop: Hop) {
-        guard let tag = (try? message.to())?.tag else {
+        guard let dialog = layer.dialogKey(of: message) else {
             if let onRequest { return onRequest(message, id, hop) }
             return respond(id, status: 503, message.response(503, tag: newToken()[...], source: hop.address))
         }
-        if let user = user(callID: message.callID, tag: tag) { return user.received(message, id, from: hop) }
+        if let user = dialogs[dialog] { return user.received(message, id, from: hop) }
         respond(id, status: 481, message.response(481, source: hop.address))
     }
 

@@ -24,7 +24,8 @@ extension Message {
     }
 
     private func checkRequest(_ base: UnsafePointer<UInt8>) throws(ParseError) {
-        let uri = try URIParts(base, startRange)
+        // Foreign octets in it would be the defect.
+        let uri = try URIParts(base, startRange, isClean: true)
         guard uri.scheme != .other else { throw ParseError(.scheme, at: Int(startRange.start)) }
         guard uri.headers.isEmpty else { throw ParseError(.uri, at: Int(uri.headers.start)) }
         if method != cSeqMethod || (method == .other && self[methodRange] != self[cSeqMethodRange]) {

@@ -15,12 +15,15 @@ struct URIParts: Sendable {
     private(set) var headers = OctetRange.none
 
     /// Reads the URI that fills `range`.
-    init(_ base: UnsafePointer<UInt8>, _ range: OctetRange) throws(ParseError) {
+    /// - Parameter isClean: its octets are known to be such as may stand in a URI.
+    init(_ base: UnsafePointer<UInt8>, _ range: OctetRange, isClean: Bool = false) throws(ParseError) {
         self.range = range
         var cursor = Cursor(base, range)
         guard Octet.isLetter(cursor.current) else { throw ParseError(.uri, at: cursor.at) }
-        let foreign = Octet.firstForeignToURI(base, cursor.at, cursor.end)
-        guard foreign == cursor.end else { throw ParseError(.uri, at: foreign) }
+        if !isClean {
+            let foreign = Octet.firstForeignToURI(base, cursor.at, cursor.end)
+            guard foreign == cursor.end else { throw ParseError(.uri, at: foreign) }
+        }
         let colon = Octet.first(Octet.colon, base, cursor.at, cursor.end)
         for place in cursor.at..<colon where !Octet.isScheme(base[place]) { throw ParseError(.uri, at: place) }
         guard colon + 1 < cursor.end else { throw ParseError(.uri, at: colon) }

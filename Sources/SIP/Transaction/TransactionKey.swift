@@ -97,6 +97,17 @@ struct KeyHasher: Sendable {
         return state.key
     }
 
+    /// The key of the dialog that a message names; `tag` is this end's in it.
+    func dialogKey(_ message: Message, tag: OctetRange) -> TransactionKey {
+        message.octets.withUnsafeBufferPointer { buffer in
+            let base = buffer.baseAddress!
+            var state = start()
+            state.add(base, message.index.callID ?? .none)
+            state.add(base, tag)
+            return state.key
+        }
+    }
+
     /// What two copies of one request that came over different ways have in common (section 8.2.2.2).
     func mergeKey(_ message: Message, fromTag: OctetRange) -> TransactionKey {
         message.octets.withUnsafeBufferPointer { buffer in

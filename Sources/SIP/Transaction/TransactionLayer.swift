@@ -112,6 +112,13 @@ package struct TransactionLayer: Sendable {
         hasher.dialogKey(callID: callID, tag: tag)
     }
 
+    /// The same for a message of the other end, which has this end's tag in To (a request) or From (a response); nil without it.
+    package mutating func dialogKey(of message: Message) -> TransactionKey? {
+        let party = message.isRequest ? message.index.to : message.index.from
+        guard let tag = try? party?.parts.get().tag, !tag.isEmpty else { return nil }
+        return hasher.dialogKey(message, tag: tag)
+    }
+
     /// The earliest instant at which `fire` has something to do; `never` without any.
     package mutating func nextDeadline() -> Instant {
         Instant(nanoseconds: queues.nextDeadline { slots[Int($0.slot)].generation == $0.generation })
