@@ -10,7 +10,7 @@ final class Baresip {
         PeerProgram.isInstalled("baresip") && FileManager.default.fileExists(atPath: "\(modules)/sndfile.so")
 
     let folder = try? TemporaryFolder()
-    let port = Ports.free()
+    let port: UInt16
     private let console = Ports.free()
     private let program: PeerProgram
 
@@ -26,46 +26,65 @@ final class Baresip {
         password: String = ""
     ) throws {
         guard let folder else { throw PeerError.missing("a temporary folder") }
+        var port = Ports.free()
+        let console = console
         try SpeechFile.write(prompt, room: room, to: folder.path("speech.wav"))
         try FileManager.default.createDirectory(atPath: folder.path("heard"), withIntermediateDirectories: true)
-        try folder.write(
-            """
-            poll_method epoll
-            sip_listen 127.0.0.1:\(port)
-            audio_player aubridge,nowhere
-            audio_source aufile,\(folder.path("speech.wav"))
-            audio_alert aubridge,alert
-            ausrc_srate 8000
-            auplay_srate 8000
-            ausrc_channels 1
-            auplay_channels 1
-            rtp_ports \(Ports.freeMedia())-65534
-            rtp_timeout 30
-            module_path \(Self.modules)
-            module cons.so
-            module g711.so
-            module aufile.so
-            module aubridge.so
-            module sndfile.so
-            module_app account.so
-            module_app contact.so
-            module_app menu.so
-            cons_listen 127.0.0.1:\(console)
-            snd_path \(folder.path("heard"))
-            \(Self.security(certificate, in: folder))
+        func writeConfiguration() throws {
+            try folder.write(
+                """
+                poll_method epoll
+                sip_listen 127.0.0.1:\(port)
+                audio_player aubridge,nowhere
+                audio_source aufile,\(folder.path("speech.wav"))
+                audio_alert aubridge,alert
+                ausrc_srate 8000
+                auplay_srate 8000
+                ausrc_channels 1
+                auplay_channels 1
+                rtp_ports \(Ports.freeMedia())-65534
+                rtp_timeout 30
+                module_path \(Baresip.modules)
+                module cons.so
+                module g711.so
+                module aufile.so
+                module aubridge.so
+                module sndfile.so
+                module_app account.so
+                module_app contact.so
+                module_app menu.so
+                cons_listen 127.0.0.1:\(console)
+                snd_path \(folder.path("heard"))
+                \(Baresip.security(certificate, in: folder))
 
-            """, to: "config")
+                """, to: "config")
+        }
         let way = certificate == nil ? "" : ";transport=tls"
-        let identity =
-            account.map {
-                "<\($0)>;auth_pass=\(password);outbound=\"sip:127.0.0.1:\(registrar)\";regint=60"
-            } ?? "<sip:bot@127.0.0.1:\(port)\(way)>;regint=0"
-        try folder.write("\(identity);answermode=auto;audio_codecs=\(codec)\n", to: "accounts")
+        func writeAccount() throws {
+            let identity =
+                account.map {
+                    "<\($0)>;auth_pass=\(password);outbound=\"sip:127.0.0.1:\(registrar)\";regint=60"
+                } ?? "<sip:bot@127.0.0.1:\(port)\(way)>;regint=0"
+            try folder.write("\(identity);answermode=auto;audio_codecs=\(codec)\n", to: "accounts")
+        }
         try folder.write("", to: "contacts")
         var arguments = ["-f", folder.url.path, "-t", "25"]
         if let dial { arguments += ["-e", "d \(dial)"] }
-        program = try PeerProgram("baresip", arguments, in: folder)
-        if dial == nil { _ = program.waitForOutput("baresip is ready") }
+        func start() throws -> PeerProgram {
+            try writeConfiguration()
+            try writeAccount()
+            return try PeerProgram("baresip", arguments, in: folder)
+        }
+        var program = try start()
+        // Somebody else may take the port for TCP before it does; it then serves UDP only, and says nothing.
+        for _ in 0..<3 where dial == nil {
+            if program.waitForOutput("baresip is ready"), Ports.accepts(port) { break }
+            program.stop()
+            port = Ports.free()
+            program = try start()
+        }
+        self.program = program
+        self.port = port
     }
 
     /// The words of its configuration for TLS; its certificate and key are in one file.

@@ -61,6 +61,24 @@ enum Ports {
         return address
     }
 
+    /// Whether somebody listens on a TCP port of 127.0.0.1; waits up to two seconds for it.
+    static func accepts(_ port: UInt16) -> Bool {
+        for _ in 0..<40 {
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            guard descriptor >= 0 else { return false }
+            defer { close(descriptor) }
+            var address = loopback(port)
+            let result = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                }
+            }
+            if result == 0 { return true }
+            usleep(50_000)
+        }
+        return false
+    }
+
     /// Sends datagrams to a port of 127.0.0.1 and returns what came back within `patience`.
     static func exchange(_ datagrams: [[UInt8]], with port: UInt16, patience: Duration = .milliseconds(100)) -> [[UInt8]] {
         guard let own = bound(.udp, port: 0) else { return [] }
