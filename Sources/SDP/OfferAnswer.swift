@@ -144,7 +144,7 @@ package struct OfferAnswer: Sendable {
     private func isChange(_ description: [UInt8]) -> Bool { localDescription.map { $0 != description } ?? false }
 }
 
-/// The numbers that encodings got in this session. A number once used for an encoding is not given to another one
+/// The numbers that encodings got so far. A number once used for an encoding is not given to another one
 /// (RFC 3264 section 8.3.2).
 struct PayloadNumbers: Sendable {
     /// The latest first.

@@ -46,7 +46,7 @@ extension InviteSession {
         actions.append(.request(request, transaction))
     }
 
-    /// Whether the number of a request follows the last one; nil for a request of no dialog of this session.
+    /// Whether the number of a request follows the last one; nil for a request of none of its dialogs.
     private mutating func takeNumber(of request: Message) -> Bool? {
         if dialog != nil { return dialog!.accepts(request) }
         guard let index = earlyDialogs.firstIndex(where: { $0.dialog.matches(request: request) }) else { return nil }

@@ -191,6 +191,6 @@ package struct InviteSession: Sendable {
         actions.append(.send(dialog!.request(.bye, end: end, branch: tokens.branch(), headers: headers)))
     }
 
-    /// True when a request belongs to this session's dialog.
+    /// True when a request belongs to the dialog.
     package func owns(_ request: Message) -> Bool { dialog?.matches(request: request) ?? false }
 }
