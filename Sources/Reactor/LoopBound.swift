@@ -51,38 +51,3 @@ extension EventLoop {
         return try outcome.wait().get()
     }
 }
-
-/// A value that one thread waits for and another sets.
-///
-/// `@unchecked Sendable`: guarded by the mutex.
-private final class Outcome<Value: Sendable>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var value: Value?
-
-    init() {
-        pthread_mutex_init(mutex, nil)
-        pthread_cond_init(condition, nil)
-    }
-
-    deinit {
-        pthread_mutex_destroy(mutex)
-        pthread_cond_destroy(condition)
-        mutex.deallocate()
-        condition.deallocate()
-    }
-
-    func set(_ value: Value) {
-        pthread_mutex_lock(mutex)
-        self.value = value
-        pthread_cond_signal(condition)
-        pthread_mutex_unlock(mutex)
-    }
-
-    func wait() -> Value {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
-        while value == nil { pthread_cond_wait(condition, mutex) }
-        return value!
-    }
-}

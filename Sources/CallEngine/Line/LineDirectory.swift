@@ -40,6 +40,15 @@ package enum LineEvent: Equatable, Sendable {
     /// A watched trunk answers (again), or does not any more.
     case available(line: String, at: SocketAddress)
     case unavailable(line: String, why: String)
+
+    /// The line's name.
+    package var line: String {
+        switch self {
+        case .registered(let line, _, _), .failed(let line, _, _), .expired(let line), .ended(let line), .available(let line, _),
+            .unavailable(let line, _):
+            line
+        }
+    }
 }
 
 /// How calls go out by a registration: a line's, or a device's that registered here.

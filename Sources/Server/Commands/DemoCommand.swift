@@ -38,7 +38,7 @@ package enum DemoCommand {
             request: CallRequest(target: "sip:\(serverFlow.name)@127.0.0.1:\(port)", from: callerFlow.name), flow: callerFlow,
             recording: RecordingRequest(path: heard, channels: .stereo))
         let report = try await party.place(order, observers: { _ in [DemoObserver(board, .left)] })
-        while server.activeCalls > 0 { usleep(10_000) }
+        await withCheckedContinuation { over in server.drain { over.resume() } }
         let findings = try examine(report, board: board, serverFlow: serverFlow, folder: folder)
         let passed = report.result.exitStatus == .passed && findings.allSatisfy(\.isFound)
         if options.json {

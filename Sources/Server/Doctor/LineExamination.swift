@@ -3,12 +3,11 @@
 
 import Basics
 import CallEngine
-import Glibc
 import Reactor
 
 enum LineExamination {
     /// How long registrars and trunks may take.
-    private static let patience = 6.0
+    private static let patience = Duration.seconds(6)
 
     static func findings(_ configuration: Configuration) -> [DoctorFinding] {
         let lines = configuration.lines.filter { $0.registration != nil || $0.monitor != nil }
@@ -38,15 +37,21 @@ enum LineExamination {
             workers.stop()
             names.stop()
         }
+        let heard = Outcome<Void>()
+        let silent = Locked(Set(lines.map(\.name)))
         let engine = try Engine(
-            settings: settings, loops: [loop], workers: workers, nameWorkers: names, seed: .random(in: 0 ... .max)
-        ) { call in
-            try? call.reject(status: 480, reason: nil, headers: [])
-        }
+            settings: settings, loops: [loop], workers: workers, nameWorkers: names, seed: .random(in: 0 ... .max),
+            onLine: { event in
+                let isLast = silent.withLock { silent in
+                    silent.remove(event.line)
+                    return silent.isEmpty
+                }
+                if isLast { heard.set(()) }
+            },
+            onIncoming: { call in try? call.reject(status: 480, reason: nil, headers: []) })
         defer { engine.close() }
         engine.startLines()
-        let end = loop.wallClock + patience
-        while engine.lines.statuses.contains(where: { $0.state == .starting }), loop.wallClock < end { usleep(50_000) }
+        _ = heard.wait(within: patience)
         return engine.lines.statuses.map(finding)
     }
 
@@ -56,7 +61,7 @@ enum LineExamination {
         case .available: DoctorFinding(.well, "lines", "\(status.name): the trunk answers")
         case .starting:
             DoctorFinding(
-                .problem, "lines", "\(status.name): no answer within \(Int(patience)) s",
+                .problem, "lines", "\(status.name): no answer within \(patience.components.seconds) s",
                 mend: "look at the server's address, its transport, and firewalls on the way")
         case .failed, .unavailable:
             DoctorFinding(

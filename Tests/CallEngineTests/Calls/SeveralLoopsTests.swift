@@ -1,6 +1,5 @@
 import Basics
 import CallEngine
-import Glibc
 import Reactor
 import Testing
 
@@ -11,6 +10,9 @@ import Testing
         var ended = [0, 0]
         var placedEnded = 0
         var causes: Set<String> = []
+
+        /// Whether both sides of all calls are over.
+        func isOver(_ count: Int) -> Bool { placedEnded == count && ended[0] + ended[1] == count }
     }
 
     private func engine(
@@ -31,9 +33,17 @@ import Testing
         let workers = try MediaWorkers()
         let names = try WorkerPool(name: "names", threads: 1, limit: 16)
         let spread = Locked(Spread())
+        let over = Outcome<Void>()
+        let count = 60
         let server = try engine(at: "127.0.0.2", Array(loops[0..<2]), workers, names) { call in
             let index = call.loop.name == "loop 0" ? 0 : 1
-            call.onEnd = { _ in spread.withLock { $0.ended[index] += 1 } }
+            call.onEnd = { _ in
+                let isOver = spread.withLock { spread in
+                    spread.ended[index] += 1
+                    return spread.isOver(count)
+                }
+                if isOver { over.set(()) }
+            }
             call.loop.spawn {
                 try? await call.answer()
                 spread.withLock { $0.answered[index] += 1 }
@@ -42,15 +52,16 @@ import Testing
         let client = try engine(at: "127.0.0.3", Array(loops[2..<4]), workers, names) { call in call.hangUp(.normal) }
         let port = server.listeners.first { $0.transport.rawValue == transport }!.address.port
         let target = "sip:bot@127.0.0.2:\(port);transport=\(transport)"
-        let count = 60
         for index in 0..<count {
             client.withShard(index % 2) { shard in
                 guard let call = try? shard.place(CallRequest(target: target)) else { return }
                 call.onEnd = { end in
-                    spread.withLock {
-                        $0.placedEnded += 1
-                        $0.causes.insert(end.cause.rawValue)
+                    let isOver = spread.withLock { spread in
+                        spread.placedEnded += 1
+                        spread.causes.insert(end.cause.rawValue)
+                        return spread.isOver(count)
                     }
+                    if isOver { over.set(()) }
                 }
                 call.loop.spawn {
                     _ = try? await call.wait(for: .answered, timeout: nil)
@@ -60,8 +71,7 @@ import Testing
             }
         }
         // Each call takes some 50 ms; the bound is for a machine that does other things as well.
-        let over = Waiting()
-        over.until(.seconds(20)) { spread.withLock { $0.placedEnded == count && $0.ended.reduce(0, +) == count } }
+        _ = over.wait(within: .seconds(20))
         let result = spread.withLock { $0 }
         #expect(result.placedEnded == count)
         #expect(result.causes == ["normal"])
@@ -74,15 +84,4 @@ import Testing
         workers.stop()
         names.stop()
     }
-}
-
-/// Waits from a thread that is no loop's.
-private struct Waiting {
-    func until(_ limit: Duration, _ condition: () -> Bool) {
-        let clock = ContinuousClock()
-        let end = clock.now.advanced(by: limit)
-        while !condition(), clock.now < end { usleepABit() }
-    }
-
-    private func usleepABit() { usleep(5000) }
 }
