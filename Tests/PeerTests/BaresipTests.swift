@@ -2,7 +2,6 @@
 
 import Audio
 import CallEngine
-import Glibc
 import TestKit
 import Testing
 
@@ -50,20 +49,16 @@ struct BaresipTests {
             try await call.answer()
             try call.startRecording(path, notes: notes)
             try await call.say("menu-short")
-            notes.add(try await call.keys(3))
+            notes.add("asks")
+            try await call.keysOneByOne(3, notes: notes)
             try await call.say("sales")
             notes.add("said")
         }
         defer { engine.close() }
         let baresip = try Baresip(speaking: "probe", dial: "sip:ivr@127.0.0.1:\(engine.udpPort)")
-        #expect(baresip.waitForOutput("Call established"), "\(baresip.output)")
-        usleep(2_500_000)
-        for key in ["1", "2", "#"] {
-            baresip.press(key)
-            usleep(350_000)
-        }
+        engine.expectMenu { baresip.press($0) }
         let report = try #require(engine.reports(1, within: .seconds(15)).first, "\(baresip.output)")
-        #expect(report.notes == ["12#", "said"])
+        #expect(report.notes == ["asks", "key 1", "key 2", "key #", "said"])
         #expect(report.keys == "12#")
         #expect(report.end == CallEnd(by: .callee, cause: .normal))
         let heard = baresip.stopAndListen()
@@ -77,6 +72,7 @@ struct BaresipTests {
         let engine = try EngineUnderTest { call, notes in
             try await call.answer()
             try await call.say("welcome")
+            notes.add("greeted")
             try await call.stay(.milliseconds(1500))
             try await call.hold(music: .file(path: Files.prompt("hold-music")))
             notes.add("held")
@@ -87,23 +83,18 @@ struct BaresipTests {
         }
         defer { engine.close() }
         let baresip = try Baresip(speaking: "probe", dial: "sip:ivr@127.0.0.1:\(engine.udpPort)")
-        #expect(baresip.waitForOutput("Call established"), "\(baresip.output)")
-        usleep(1_900_000)
+        #expect(engine.waitForNote("greeted"), "\(baresip.output)")
         baresip.press("x")
-        usleep(300_000)
+        #expect(engine.waitForInvites(2, sent: false), "\(baresip.output)")
         baresip.press("X")
-        func offers(sent: Bool) -> [String] {
-            engine.messages.filter { $0.sent == sent && $0.text.hasPrefix("INVITE") }.map(\.text)
-        }
-        _ = waitUntil(.seconds(5)) { offers(sent: true).count == 2 }
-        usleep(200_000)
+        #expect(engine.waitForNote("resumed"), "\(baresip.output)")
         baresip.press("5")
         let report = try #require(engine.reports(1, within: .seconds(8)).first, "\(baresip.output)")
-        #expect(report.notes == ["held", "resumed", "5"])
+        #expect(report.notes == ["greeted", "held", "resumed", "5"])
         #expect(report.error == nil)
-        #expect(offers(sent: false).count == 3)
-        #expect(offers(sent: false).contains { $0.contains("a=sendonly") })
-        #expect(offers(sent: true).first?.contains("a=sendonly") == true)
+        #expect(engine.invites(sent: false).count == 3)
+        #expect(engine.invites(sent: false).contains { $0.contains("a=sendonly") })
+        #expect(engine.invites(sent: true).first?.contains("a=sendonly") == true)
         try expectHeard("welcome", in: baresip.stopAndListen(), not: "menu")
     }
 

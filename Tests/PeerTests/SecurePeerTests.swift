@@ -12,6 +12,7 @@ struct SecurePeerTests {
     private static let listening: TestFlow = { call, notes in
         try await call.answer()
         try await call.say("welcome")
+        notes.add("asks")
         notes.add(try await call.keys(1))
     }
 
@@ -23,14 +24,14 @@ struct SecurePeerTests {
         engine.call(CallRequest(target: "sip:bot@127.0.0.1:\(baresip.port + 1);transport=tls")) { call, notes in
             notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
             try await call.say("welcome")
+            notes.add("greeted")
             try await call.stay(.seconds(8))
         }
-        #expect(baresip.waitForOutput("Call established"), "\(baresip.output)")
-        usleep(500_000)
+        #expect(engine.waitForNote("greeted"), "\(baresip.output)")
         baresip.press("b")
         let report = try #require(engine.reports(1).first, "\(baresip.output)")
         #expect(report.end == CallEnd(by: .callee, cause: .normal), "\(baresip.output)")
-        #expect(report.notes == ["reached"])
+        #expect(report.notes == ["reached", "greeted"])
         let counters = engine.engine.signalingCounters
         #expect(counters.streamsOpened == 1 && counters.streamsAccepted == 0)
     }
@@ -55,11 +56,10 @@ struct SecurePeerTests {
         defer { engine.close() }
         let baresip = try Baresip(
             speaking: "probe", dial: "sip:ivr@127.0.0.1:\(engine.tlsPort);transport=tls", certificate: "address")
-        #expect(baresip.waitForOutput("Call established"), "\(baresip.output)")
-        usleep(500_000)
+        #expect(engine.waitForNote("asks"), "\(baresip.output)")
         baresip.press("7")
         let report = try #require(engine.reports(1, within: .seconds(15)).first, "\(baresip.output)")
-        #expect(report.notes == ["7"])
+        #expect(report.notes == ["asks", "7"])
         #expect(report.end == CallEnd(by: .callee, cause: .normal))
         #expect(engine.engine.signalingCounters.streamsOpened == 0)
     }

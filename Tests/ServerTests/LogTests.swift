@@ -54,15 +54,17 @@ import Testing
 @Suite struct LogThreadTests {
     @Test func theEndWritesWhatWaits() throws {
         let written = Locked([String]())
+        let (begins, mayGoOn) = (Outcome<Void>(), Outcome<Void>())
         let thread = try LogThread(Configuration().log) { text in
             // A reader slower than the writer: lines wait when the end comes.
-            usleep(10_000)
+            begins.set(())
+            mayGoOn.wait()
             written.withLock { $0 += text.split(separator: "\n").map(String.init) }
         }
-        for number in 1...50 {
-            thread.log.add(LogLine(.info, "line \(number)"))
-            if number % 10 == 0 { usleep(6000) }
-        }
+        thread.log.add(LogLine(.info, "line 1"))
+        begins.wait()
+        for number in 2...50 { thread.log.add(LogLine(.info, "line \(number)")) }
+        mayGoOn.set(())
         thread.stop()
         #expect(written.withLock { $0.count } == 50)
         #expect(written.withLock { $0.last?.hasSuffix("line 50") } == true)

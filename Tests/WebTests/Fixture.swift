@@ -37,7 +37,7 @@ final class LoopThread: Sendable {
 final class Gathered<Item: Sendable>: Sendable {
     private struct State {
         var items: [Item] = []
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiters: [(count: Int, isThere: Outcome<Void>)] = []
         /// Nothing more is waited for: what a test expects does not come.
         var isLate = false
     }
@@ -46,43 +46,40 @@ final class Gathered<Item: Sendable>: Sendable {
     func add(_ item: Item) {
         let ready = state.withLock { state in
             state.items.append(item)
-            let ready = state.waiters.filter { $0.count <= state.items.count }
-            state.waiters.removeAll { $0.count <= state.items.count }
-            return ready.map(\.continuation)
+            defer { state.waiters.removeAll { $0.count <= state.items.count } }
+            return state.waiters.filter { $0.count <= state.items.count }
         }
-        ready.forEach { $0.resume() }
+        ready.forEach { $0.isThere.set(()) }
     }
 
     var items: [Item] { state.withLock { $0.items } }
 
     /// The first `count` items, when they are there; fewer after a minute, so that a test fails instead of waiting for ever.
     func first(_ count: Int) async -> [Item] {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                if state.items.count >= count || state.isLate { return true }
-                state.waiters.append((count, continuation))
-                return false
-            }
-            if isThere { return continuation.resume() }
-            Thread.detachNewThread { [weak self] in
-                for _ in 0..<600 {
-                    guard let self, self.state.withLock({ $0.waiters.contains { $0.count == count } }) else { return }
-                    usleep(100_000)
+        let isThere = Outcome<Void>()
+        let mustWait = state.withLock { state in
+            if state.items.count >= count || state.isLate { return false }
+            state.waiters.append((count, isThere))
+            return true
+        }
+        if mustWait {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    if isThere.wait(within: .seconds(60)) == nil { self.giveUp() }
+                    continuation.resume()
                 }
-                self?.giveUp(count)
             }
         }
         return Array(items.prefix(count))
     }
 
-    private func giveUp(_ count: Int) {
+    private func giveUp() {
         let waiters = state.withLock { state in
-            guard state.items.count < count else { return [] as [CheckedContinuation<Void, Never>] }
             state.isLate = true
             defer { state.waiters = [] }
-            return state.waiters.map(\.continuation)
+            return state.waiters
         }
-        waiters.forEach { $0.resume() }
+        waiters.forEach { $0.isThere.set(()) }
     }
 }
 

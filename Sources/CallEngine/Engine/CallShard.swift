@@ -239,10 +239,10 @@ package final class CallShard {
         swap(&actions, &spareActions)
     }
 
-    /// Wakes a call soon after that time, unless it is over then: those of 4 ms share a wake-up of the loop.
+    /// Wakes a call soon after that time, unless it is over then.
     func wake(_ call: Call, at instant: Instant) {
         guard let place = call.place else { return }
-        wakes.add(place, at: instant.roundedUp(to: .milliseconds(4)))
+        wakes.add(place, at: instant.roundedUp(to: SIPEndpoint.wakeUpGrid))
         setWakeTimer()
     }
 

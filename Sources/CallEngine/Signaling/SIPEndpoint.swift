@@ -228,8 +228,8 @@ package final class SIPEndpoint {
         respond(id, status: 481, message.response(481, source: hop.address))
     }
 
-    /// Transactions that began within 4 ms of each other share a wake-up of the loop: their shortest wait is 500 ms.
-    private static let wakeUpGrid = Duration.milliseconds(4)
+    /// What SIP waits for within 4 ms, transactions and calls, shares a wake-up of the loop: its shortest wait is 500 ms.
+    static let wakeUpGrid = Duration.milliseconds(4)
 
     private func setTimer() {
         // An earlier wake-up than needed costs a turn; moving the timer for each message would cost more.

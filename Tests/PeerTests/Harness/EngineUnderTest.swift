@@ -25,8 +25,14 @@ final class Notes {
     fileprivate(set) var lines: [String] = []
     fileprivate var recording: Recording?
     fileprivate var failure: String?
+    private let told: Locked<[String]>
 
-    func add(_ line: String) { lines.append(line) }
+    fileprivate init(_ told: Locked<[String]>) { self.told = told }
+
+    func add(_ line: String) {
+        lines.append(line)
+        told.withLock { $0.append(line) }
+    }
     /// The recording whose result the report shall have.
     func keep(_ recording: Recording) { self.recording = recording }
 }
@@ -41,6 +47,8 @@ final class EngineUnderTest: Sendable {
     private let names: WorkerPool
     private let reports: Locked<[CallReport]>
     private let traced: Locked<[TracedMessage]>
+    /// What the flows of all calls noted down so far.
+    private let noted = Locked<[String]>([])
 
     /// - Parameter flow: what is done with calls that come in; nil refuses them.
     init(
@@ -69,13 +77,14 @@ final class EngineUnderTest: Sendable {
         let reports = Locked<[CallReport]>([])
         self.reports = reports
         let traced = Locked<[TracedMessage]>([])
+        let noted = self.noted
         self.traced = traced
         engine = try Engine(
             settings: settings, loops: loops, workers: workers, nameWorkers: names, seed: .random(in: .min ... .max),
             trace: { message in traced.withLock { $0.append(message) } },
             onIncoming: { call in
                 guard let flow else { return call.hangUp(HangUpReason(status: 480)) }
-                Self.run(flow, on: call, into: reports)
+                Self.run(flow, on: call, into: reports, noted)
             })
     }
 
@@ -89,10 +98,10 @@ final class EngineUnderTest: Sendable {
 
     /// Places a call and runs `flow` on it.
     func call(_ request: CallRequest, flow: @escaping TestFlow) {
-        let reports = self.reports
+        let (reports, noted) = (self.reports, self.noted)
         engine.withShard(0) { shard in
             do {
-                Self.run(flow, on: try shard.place(request), into: reports)
+                Self.run(flow, on: try shard.place(request), into: reports, noted)
             } catch {
                 Issue.record("the call was not placed: \(error)")
             }
@@ -100,8 +109,10 @@ final class EngineUnderTest: Sendable {
     }
 
     /// The flow runs as a task of the call's loop and is cancelled by the call's end, as in the product.
-    private static func run(_ flow: @escaping TestFlow, on call: Call, into reports: Locked<[CallReport]>) {
-        let notes = Notes()
+    private static func run(
+        _ flow: @escaping TestFlow, on call: Call, into reports: Locked<[CallReport]>, _ noted: Locked<[String]>
+    ) {
+        let notes = Notes(noted)
         let over = Waiter<CallEnd>()
         let task = call.loop.spawn {
             do {
@@ -130,6 +141,20 @@ final class EngineUnderTest: Sendable {
                 recording: notes.recording?.result, error: notes.failure)
             reports.withLock { $0.append(report) }
         }
+    }
+
+    /// Waits until a flow has noted this.
+    func waitForNote(_ note: String, _ limit: Duration = .seconds(10)) -> Bool {
+        waitUntil(limit) { self.noted.withLock { $0.contains(note) } }
+    }
+
+    /// Waits until this many re-INVITEs (and INVITEs) were sent or came in.
+    func waitForInvites(_ count: Int, sent: Bool, _ limit: Duration = .seconds(8)) -> Bool {
+        waitUntil(limit) { self.invites(sent: sent).count >= count }
+    }
+
+    func invites(sent: Bool) -> [String] {
+        messages.filter { $0.sent == sent && $0.text.hasPrefix("INVITE") }.map(\.text)
     }
 
     /// Waits until `count` calls are over, flows and recordings included.

@@ -45,6 +45,11 @@ extension Call {
         return keys
     }
 
+    /// Reads `count` keys one after the other, and notes each down as it comes, so that a test may press the next.
+    func keysOneByOne(_ count: Int, notes: Notes) async throws {
+        for _ in 0..<count { notes.add("key \(try await keys(1))") }
+    }
+
     /// Waits until the far side hangs up (the flow is cancelled then), at most so long.
     func stay(_ limit: Duration) async throws { try await loop.sleep(for: limit) }
 }

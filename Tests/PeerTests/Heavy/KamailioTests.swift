@@ -2,7 +2,6 @@
 
 import Basics
 import CallEngine
-import Glibc
 import TestKit
 import Testing
 
@@ -104,7 +103,11 @@ struct KamailioTests {
 
     @Test("a nonce that has grown old is replaced, a wrong password is given up")
     func nonces() throws {
-        let callee = try EngineUnderTest(flow: Self.answersShortly)
+        // Each call is longer than a nonce lives.
+        let callee = try EngineUnderTest { call, _ in
+            try await call.answer()
+            try await call.stay(.milliseconds(2200))
+        }
         defer { callee.close() }
         let kamailio = try Kamailio(first: callee.uri("ivr"), nonceLife: 1)
         defer { kamailio.stop() }
@@ -113,7 +116,6 @@ struct KamailioTests {
         for count in 1...2 {
             caller.call(CallRequest(target: "sip:auth@ringwright.test", line: "proxy"), flow: Self.talks)
             #expect(caller.reports(count).last?.end == CallEnd(by: .callee, cause: .normal), "\(kamailio.output)")
-            usleep(2_200_000)
         }
         #expect(kamailio.decisions("challenges").count == 2)
         let stranger = try EngineUnderTest(lines: [kamailio.line(.udp, username: "trunk", password: "another")])
@@ -146,7 +148,11 @@ struct KamailioTests {
 
     @Test("the proxy thinks for longer than T1: what is sent again makes no second call")
     func slow() throws {
-        let callee = try EngineUnderTest(flow: Self.answersShortly)
+        // The call lasts until whatever was sent again has come through.
+        let callee = try EngineUnderTest { call, _ in
+            try await call.answer()
+            try await call.stay(.milliseconds(700))
+        }
         defer { callee.close() }
         let kamailio = try Kamailio(first: callee.uri("ivr"))
         defer { kamailio.stop() }
@@ -156,7 +162,6 @@ struct KamailioTests {
         let report = try #require(caller.reports(1).first, "\(kamailio.output)")
         #expect(report.end == CallEnd(by: .callee, cause: .normal))
         #expect(caller.messages.filter { $0.sent && $0.text.hasPrefix("INVITE") }.count > 1)
-        usleep(300_000)
         #expect(callee.reports(1).count == 1)
         #expect(callee.engine.callCounters.incoming == 1)
     }

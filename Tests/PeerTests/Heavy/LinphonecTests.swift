@@ -3,7 +3,6 @@
 
 import Audio
 import CallEngine
-import Glibc
 import TestKit
 import Testing
 
@@ -45,7 +44,8 @@ struct LinphonecTests {
             try call.startRecording(path, notes: notes)
             try await call.stay(.milliseconds(500))
             try await call.say("menu-short")
-            notes.add(try await call.keys(3))
+            notes.add("asks")
+            try await call.keysOneByOne(3, notes: notes)
             try await call.say("sales")
             try await call.stay(.milliseconds(300))
             notes.add("said")
@@ -55,13 +55,9 @@ struct LinphonecTests {
         defer { phone.stop() }
         phone.type("call \(engine.uri("ivr", transport))")
         #expect(phone.waitForOutput("Media streams established"), "\(phone.output)")
-        usleep(3_000_000)
-        for key in ["1", "2", "#"] {
-            phone.type(key)
-            usleep(400_000)
-        }
+        engine.expectMenu { phone.type($0) }
         let report = try #require(engine.reports(1, within: .seconds(15)).first, "\(phone.output)")
-        #expect(report.notes == ["12#", "said"])
+        #expect(report.notes == ["asks", "key 1", "key 2", "key #", "said"])
         #expect(report.keys == "12#")
         #expect(report.end == CallEnd(by: .callee, cause: .normal))
         #expect(report.info.codec == "PCMU/8000")
@@ -113,9 +109,6 @@ struct LinphonecTests {
             try await call.stay(.seconds(10))
         }
         defer { engine.close() }
-        func offers(sent: Bool) -> [String] {
-            engine.messages.filter { $0.sent == sent && $0.text.hasPrefix("INVITE") }.map(\.text)
-        }
         let phone = try Linphonec(speaking: "probe")
         defer { phone.stop() }
         phone.type("call \(engine.uri("ivr"))")
@@ -136,9 +129,9 @@ struct LinphonecTests {
         #expect(report.notes == ["4", "held", "resumed", "5"], "\(passed)")
         #expect(report.error == nil)
         #expect(report.end == CallEnd(by: .caller, cause: .normal))
-        #expect(offers(sent: false).count == 3)
-        #expect(offers(sent: false).contains { $0.contains("a=sendonly") || $0.contains("a=inactive") })
-        #expect(offers(sent: true).first?.contains("a=sendonly") == true)
+        #expect(engine.invites(sent: false).count == 3)
+        #expect(engine.invites(sent: false).contains { $0.contains("a=sendonly") || $0.contains("a=inactive") })
+        #expect(engine.invites(sent: true).first?.contains("a=sendonly") == true)
     }
 
     @Test("it is called and hangs up; it declines; we give up while it rings")

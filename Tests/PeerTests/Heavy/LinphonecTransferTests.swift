@@ -1,7 +1,6 @@
 // Transfers (RFC 3515, RFC 5589) with linphonec on either side of REFER: it is sent away by us, and it sends our caller away.
 
 import CallEngine
-import Glibc
 import Testing
 
 @Suite("linphonec, transfers", .serialized, HeavyPeer.linphonec.isWanted)
@@ -21,6 +20,9 @@ struct LinphonecTransferTests {
         let target = try EngineUnderTest { call, notes in
             try await call.answer()
             try call.startRecording(folder.path("\(call.info.id).wav"), notes: notes)
+            // Long enough for the whole of what it says.
+            try await call.stay(.seconds(4))
+            notes.add("heard")
             try await call.stay(.seconds(10))
         }
         defer { target.close() }
@@ -40,7 +42,7 @@ struct LinphonecTransferTests {
         #expect(report.notes == ["reached", "transferred 200"], "\(phone.output)")
         #expect(report.error == nil)
         #expect(engine.messages.contains { !$0.sent && $0.text.hasPrefix("NOTIFY") && $0.text.contains("200") })
-        usleep(4_000_000)
+        #expect(target.waitForNote("heard"), "\(phone.output)")
         phone.type("terminate")
         // An attended one called the target itself before.
         let reports = target.reports(attended ? 2 : 1)
@@ -69,14 +71,15 @@ struct LinphonecTransferTests {
         caller.call(CallRequest(target: engine.uri("ivr"))) { call, notes in
             notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
             try call.startRecording(path, notes: notes)
-            try await call.stay(.seconds(7))
+            try await call.stay(.milliseconds(2500))
+            notes.add("heard")
+            try await call.stay(.milliseconds(4500))
         }
-        #expect(phone.waitForOutput("Media streams established"), "\(phone.output)")
-        usleep(2_500_000)
+        #expect(caller.waitForNote("heard"), "\(phone.output)")
         phone.type("transfer \(target.uri("target"))")
         let report = try #require(caller.reports(1).first, "\(phone.output)")
         #expect(report.end == CallEnd(by: .caller, cause: .normal), "\(phone.output)")
-        #expect(report.notes == ["reached"])
+        #expect(report.notes == ["reached", "heard"])
         #expect(try LinphonecTests.share(of: "probe", in: path) > 0.6, "the phone was not heard")
         #expect(try LinphonecTests.share(of: "welcome", in: path) > 0.6, "the target was not heard")
         #expect(target.reports(1).first?.end == CallEnd(by: .caller, cause: .normal))
