@@ -20,6 +20,8 @@ package final class WebThread: @unchecked Sendable {
 
     struct Mailbox {
         var commands: [Command] = []
+        /// Set with the first command that waits.
+        var hasCommands = Outcome<Void>()
         var nextID: UInt64 = 0
         var lookups = 0
         var isStopping = false
@@ -47,8 +49,7 @@ package final class WebThread: @unchecked Sendable {
     private var progress: UInt64 = 0
     private var idleTurns = 0
     private static let idleTurnsAtOnce = 64
-    /// Microseconds.
-    private static let nap: UInt32 = 1000
+    private static let rest = Duration.milliseconds(1)
     /// Room for what is written: `scratchSize` bytes after libwebsockets' own room.
     let scratch: UnsafeMutablePointer<UInt8>
     private let wakeTimer: UnsafeMutablePointer<lws_sorted_usec_list_t>
@@ -113,7 +114,9 @@ package final class WebThread: @unchecked Sendable {
             guard !mailbox.isOver else { return }
             mailbox.commands.append(command)
             // Under the lock, so that the context is still there.
-            if mailbox.commands.count == 1 { lws_cancel_service(context) }
+            guard mailbox.commands.count == 1 else { return }
+            mailbox.hasCommands.set(())
+            lws_cancel_service(context)
         }
     }
 
@@ -148,18 +151,21 @@ package final class WebThread: @unchecked Sendable {
 
     /// libwebsockets does not wait while a connection has input that its state does not let it read, such as what a client sends
     /// behind a request whose answer it does not take. A peer that brings that about may not cost a whole processor: after a row of
-    /// turns that did nothing, each one is followed by a nap.
+    /// turns that did nothing, each one is followed by a wait for a command, of a millisecond at most.
     private func rest(hadNothingToDo: Bool) {
         guard hadNothingToDo else {
             idleTurns = 0
             return
         }
         idleTurns += 1
-        if idleTurns > Self.idleTurnsAtOnce { usleep(Self.nap) }
+        guard idleTurns > Self.idleTurnsAtOnce else { return }
+        _ = mailbox.withLock { $0.hasCommands }.wait(within: Self.rest)
     }
 
     private func perform() {
         let commands = mailbox.withLock { mailbox in
+            if mailbox.commands.isEmpty { return mailbox.commands }
+            mailbox.hasCommands = Outcome()
             defer { mailbox.commands.removeAll(keepingCapacity: true) }
             return mailbox.commands
         }
