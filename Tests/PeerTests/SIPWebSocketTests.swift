@@ -85,7 +85,7 @@ struct SIPWebSocketTests {
         let loaded = FlowLoader.load(
             text: "flow: calls\ndirection: outbound\nsections:\n  start:\n    - answer\n    - wait: 5s\n    - hangup\n",
             file: "calls")
-        let party = try CallingParty(configuration, listen: CallingParty.anywhere)
+        let party = try CallingParty(configuration, listen: CallingEngine.anywhere)
         defer { party.close() }
         let order = CallingParty.Order(
             request: CallRequest(target: "100", line: "browser", from: "anna"), flow: try #require(loaded.flow))

@@ -6,12 +6,13 @@ import CallEngine
 import FlowEngine
 import Reactor
 import Server
+import TestKit
 import Testing
 
 @Suite struct DoctorLineTests {
     private func configuration(_ text: String) throws -> Configuration {
         let sources = ConfigurationSources(
-            environment: ["RIGHT": "geheim", "WRONG": "falsch"], readFile: { _ in nil }, fileExists: { _ in false })
+            environment: ["RIGHT": "geheim", "WRONG": "falsch"], readFile: { _ in nil }, fileExists: { _ in true })
         let (configuration, findings) = ConfigurationReader.read(text: text, file: "test.yaml", sources: sources)
         try #require(findings.filter { $0.severity == .error }.map(\.description) == [])
         return configuration
@@ -59,5 +60,40 @@ import Testing
         #expect(found.last?.mend != nil)
         // Nothing is left registered.
         #expect(server.engine.registrar?.figures.bindings == 0)
+    }
+
+    @Test(.enabled(if: TestCertificates.standard != nil, "there is no openssl program"))
+    func aRegistrarIsAskedOverTLSAndWebSocket() throws {
+        let made = try #require(TestCertificates.standard)
+        let server = try RunningServerTests().start(
+            configuration(
+                """
+                sip:
+                  listen: [ "tls:127.0.0.1:0", "wss:127.0.0.1:0/sip" ]
+                  tls: { certificate: "\(made.path("address.pem"))", key: "\(made.path("address.key"))" }
+                control: { listen: off }
+                routes: [ { to: "100", bridge: "user:anna" } ]
+                allow: { bridge: [ "user:*" ] }
+                registrar: { realm: example.com, users: { anna: { password: "${env.RIGHT}" } } }
+                """))
+        defer { server.close() }
+        func port(_ scheme: String) throws -> String {
+            let listening = try #require(server.listening.first { $0.hasPrefix("\(scheme):") })
+            return String(listening.split(separator: ":")[2].prefix { $0.isNumber })
+        }
+        let line = "register: example.com, username: anna, password: \"${env.RIGHT}\""
+        let found = Doctor.examine(
+            try configuration(
+                """
+                sip: { listen: "tcp:127.0.0.1:0", tls: { ca: "\(made.path("ca.pem"))" } }
+                control: { listen: off }
+                recordings: recordings
+                lines:
+                  secure: { sip: { server: "127.0.0.1:\(try port("tls"))", transport: tls, \(line) } }
+                  web: { sip: { server: "127.0.0.1:\(try port("wss"))", transport: wss, path: /sip, \(line) } }
+                """), prompts: []
+        ).filter { $0.subject == "lines" }
+        #expect(
+            found.map(\.message) == ["secure", "web"].map { "\($0): the registrar takes the user name and password" })
     }
 }

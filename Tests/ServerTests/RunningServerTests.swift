@@ -26,8 +26,8 @@ import Web
 
     func start(_ configuration: Configuration) throws -> RunningServer {
         try RunningServer(
-            ServerRules(configuration, flows: FlowTable(configuration, flow: nil)), version: "test", loopCount: 1, log: Self.quiet
-        )
+            ServerRules(configuration, flows: FlowTable(configuration, flow: nil), tls: configuration.secureSetup()),
+            version: "test", loopCount: 1, log: Self.quiet)
     }
 
     @Test func itStartsShowsItsFiguresAndEnds() async throws {

@@ -37,13 +37,10 @@ package final class CallingParty: Sendable {
     }
 
     private let configuration: Configuration
-    private let loop: EpollLoop
-    private let workers: MediaWorkers
-    private let nameWorkers: WorkerPool
+    private let calling: CallingEngine
     private let client: HTTPClient
-    private let engine: Engine
-    /// nil: no WebSockets are opened.
-    private let web: WebThread?
+    private var engine: Engine { calling.engine }
+    private var loop: EpollLoop { calling.loop }
 
     /// - Parameters:
     ///   - listen: where answers and requests of the peers come to; port 0 lets the system choose.
@@ -53,45 +50,12 @@ package final class CallingParty: Sendable {
         trace: (@Sendable (TracedMessage) -> Void)? = nil
     ) throws(CommandFailure) {
         self.configuration = configuration
-        let tls = try configuration.secureSetup()
+        var settings = configuration.engineSettings
+        settings.listeners = listen
+        settings.opensWebSockets = webSockets
+        calling = try CallingEngine(configuration, settings, trace: trace)
         client = HTTPClient()
-        do throws(SystemError) {
-            loop = try EpollLoop(name: "calls")
-            try loop.start()
-            workers = try MediaWorkers()
-            nameWorkers = try WorkerPool(name: "names", threads: 1, limit: 64)
-            var settings = configuration.engineSettings
-            settings.listeners = listen
-            settings.tls = tls
-            settings.opensWebSockets = webSockets || configuration.lines.contains { $0.transport.isWebSocket }
-            engine = try Engine(
-                settings: settings, loops: [loop], workers: workers, nameWorkers: nameWorkers,
-                seed: .random(in: 0 ... .max), trace: trace
-            ) { call in
-                // Nobody is here to be called.
-                try? call.reject(status: 480, reason: nil, headers: [])
-            }
-        } catch {
-            throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
-        }
-        guard engine.settings.opensWebSockets else {
-            web = nil
-            return
-        }
-        do throws(WebStartError) {
-            let web = try WebThread()
-            self.web = web
-            let opener = SIPWebSockets.opener(web, on: loop, tls: configuration.sip.tls)
-            engine.front.run { $0.use(opener) }
-        } catch {
-            throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
-        }
     }
-
-    /// Every address of this host, on ports that the system chooses.
-    package static let anywhere: [EngineSettings.Listener] = [
-        .init(.udp, SocketAddress(ip: .any4, port: 0)), .init(.tcp, SocketAddress(ip: .any4, port: 0))
-    ]
 
     /// Places a call and waits for its end, its flow's `always:` included. Cancelling the task hangs up, and the result says so.
     /// - Parameters:
@@ -165,11 +129,7 @@ package final class CallingParty: Sendable {
 
     /// Ends what is left and every thread. Once, and not from a loop.
     package func close() {
-        engine.close()
-        loop.stop(within: .seconds(2))
-        web?.stopAndWait(grace: .seconds(1))
+        calling.close()
         client.stopAndWait()
-        workers.stop()
-        nameWorkers.stop()
     }
 }

@@ -23,7 +23,7 @@ package enum CallCommand {
             folder = made
         }
         let party = try CallingParty(
-            configuration, listen: CallingParty.anywhere, webSockets: options.target.lowercased().contains("transport=ws"),
+            configuration, listen: CallingEngine.anywhere, webSockets: options.target.lowercased().contains("transport=ws"),
             trace: trace)
         defer { party.close() }
         var order = CallingParty.Order(

@@ -12,47 +12,37 @@ enum LineExamination {
     static func findings(_ configuration: Configuration) -> [DoctorFinding] {
         let lines = configuration.lines.filter { $0.registration != nil || $0.monitor != nil }
         guard !lines.isEmpty else { return [] }
-        do throws(SystemError) {
+        do throws(CommandFailure) {
             return try ask(lines, configuration)
         } catch {
-            return [DoctorFinding(.problem, "lines", "they cannot be asked: \(error)")]
+            return [DoctorFinding(.problem, "lines", "they cannot be asked: \(error.message)", mend: error.mend)]
         }
     }
 
-    private static func ask(_ lines: [LineSettings], _ configuration: Configuration) throws(SystemError) -> [DoctorFinding] {
+    private static func ask(_ lines: [LineSettings], _ configuration: Configuration) throws(CommandFailure) -> [DoctorFinding] {
         var settings = configuration.engineSettings
-        settings.listeners = CallingParty.anywhere
+        settings.listeners = CallingEngine.anywhere
         settings.registrar = nil
         settings.lines = lines.map { line in
             var line = line
             line.registration?.isQuery = true
             return line
         }
-        let loop = try EpollLoop(name: "doctor")
-        try loop.start()
-        defer { loop.stop() }
-        let workers = try MediaWorkers()
-        let names = try WorkerPool(name: "names", threads: 2, limit: 1024)
-        defer {
-            workers.stop()
-            names.stop()
-        }
         let heard = Outcome<Void>()
         let silent = Locked(Set(lines.map(\.name)))
-        let engine = try Engine(
-            settings: settings, loops: [loop], workers: workers, nameWorkers: names, seed: .random(in: 0 ... .max),
+        let calling = try CallingEngine(
+            configuration, settings,
             onLine: { event in
                 let isLast = silent.withLock { silent in
                     silent.remove(event.line)
                     return silent.isEmpty
                 }
                 if isLast { heard.set(()) }
-            },
-            onIncoming: { call in try? call.reject(status: 480, reason: nil, headers: []) })
-        defer { engine.close() }
-        engine.startLines()
+            })
+        defer { calling.close() }
+        calling.engine.startLines()
         _ = heard.wait(within: patience)
-        return engine.lines.statuses.map(finding)
+        return calling.engine.lines.statuses.map(finding)
     }
 
     private static func finding(_ status: LineStatus) -> DoctorFinding {

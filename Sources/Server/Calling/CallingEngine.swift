@@ -1,0 +1,69 @@
+// An engine that takes no calls, with the threads that it needs: for commands that place calls or ask servers. Used from a thread that
+// is none of its loops.
+
+import Basics
+package import CallEngine
+package import Reactor
+import Web
+
+package final class CallingEngine: Sendable {
+    package let engine: Engine
+    package let loop: EpollLoop
+    private let workers: MediaWorkers
+    private let nameWorkers: WorkerPool
+    /// nil: no WebSockets are opened.
+    private let web: WebThread?
+
+    /// - Parameters:
+    ///   - settings: those of the configuration, as the command changes them; certificates come from the configuration.
+    ///   - onLine: hears what becomes of registered lines and watched trunks.
+    package init(
+        _ configuration: Configuration, _ settings: EngineSettings, trace: (@Sendable (TracedMessage) -> Void)? = nil,
+        onLine: @escaping @Sendable (LineEvent) -> Void = { _ in }
+    ) throws(CommandFailure) {
+        var settings = settings
+        settings.tls = try configuration.secureSetup()
+        settings.opensWebSockets = settings.opensWebSockets || settings.lines.contains { $0.transport.isWebSocket }
+        do throws(SystemError) {
+            loop = try EpollLoop(name: "calls")
+            try loop.start()
+            workers = try MediaWorkers()
+            nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
+            engine = try Engine(
+                settings: settings, loops: [loop], workers: workers, nameWorkers: nameWorkers,
+                seed: .random(in: 0 ... .max), trace: trace, onLine: onLine
+            ) { call in
+                // Nobody is here to be called.
+                try? call.reject(status: 480, reason: nil, headers: [])
+            }
+        } catch {
+            throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
+        }
+        guard settings.opensWebSockets else {
+            web = nil
+            return
+        }
+        do throws(WebStartError) {
+            let web = try WebThread()
+            self.web = web
+            let opener = SIPWebSockets.opener(web, on: loop, tls: configuration.sip.tls)
+            engine.front.run { $0.use(opener) }
+        } catch {
+            throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
+        }
+    }
+
+    /// Every address of this host, on ports that the system chooses.
+    package static let anywhere: [EngineSettings.Listener] = [
+        .init(.udp, SocketAddress(ip: .any4, port: 0)), .init(.tcp, SocketAddress(ip: .any4, port: 0))
+    ]
+
+    /// Ends what is left and every thread. Once, and not from a loop.
+    package func close() {
+        engine.close()
+        loop.stop(within: .seconds(2))
+        web?.stopAndWait(grace: .seconds(1))
+        workers.stop()
+        nameWorkers.stop()
+    }
+}
