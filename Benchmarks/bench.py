@@ -203,7 +203,7 @@ def transports(program, folder, rate, count, rounds):
     summary["answer_ratio"] = round(summary["tls_answer_us"] / summary["udp_answer_us"], 2)
     summary["place_ratio"] = round(summary["tls_place_us"] / summary["udp_place_us"], 2)
     alone = run("tls", 200, 3000, ["--spread"])
-    summary["connection_a_call"] = {key: alone[key] for key in ["answer_us", "place_us", "successful", "failed"]}
+    summary["connection_a_call"] = {key: alone[key] for key in ["answer_us", "place_us", "successful", "failed", "handshakes"]}
     print("transports:", json.dumps(summary), flush=True)
     return summary
 

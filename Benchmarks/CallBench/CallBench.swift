@@ -80,7 +80,7 @@ enum CallBench {
         let loop = try EpollLoop(name: "loop", pace: pace)
         try loop.start()
         let settings = EngineSettings(
-            listeners: [listener], rtpPorts: rtp, limits: .init(calls: 100_000, callsPerSecond: 1_000_000), tls: tls,
+            listeners: [listener], streams: .init(limit: 100_000), rtpPorts: rtp, limits: .init(calls: 100_000, callsPerSecond: 1_000_000), tls: tls,
             codecs: ["pcma", "pcmu"])
         return try Engine(
             settings: settings, loops: [loop], workers: MediaWorkers(),
@@ -124,7 +124,7 @@ enum CallBench {
         usleep(100_000)
         let sum = tally.withLock { $0 }
         print(
-            #"{"successful":\#(sum.successful),"failed":\#(sum.failed),"sent":\#(sum.sent),"received":\#(sum.received),"lost":\#(sum.lost)}"#
+            #"{"successful":\#(sum.successful),"failed":\#(sum.failed),"sent":\#(sum.sent),"received":\#(sum.received),"lost":\#(sum.lost),"handshakes":\#(engine.signalingCounters.handshakes)}"#
         )
         exit(0)
     }

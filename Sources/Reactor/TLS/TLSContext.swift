@@ -43,6 +43,14 @@ package final class TLSContext: @unchecked Sendable {
     /// Whether connections can be accepted.
     package var canServe: Bool { server != nil }
 
+    /// Whether this end shows the same certificate with `other`.
+    package func hasSameCertificate(as other: TLSContext) -> Bool {
+        guard let own = SSL_CTX_get0_certificate(client), let others = SSL_CTX_get0_certificate(other.client) else {
+            return settings.certificate == nil && other.settings.certificate == nil
+        }
+        return X509_cmp(own, others) == 0
+    }
+
     // MARK: Setting up
 
     private static func make(_ settings: TLSSettings, asServer: Bool) throws(TLSSetupError) -> OpaquePointer {

@@ -132,7 +132,7 @@ package final class Reloader {
             let change = ConfigurationChange(from: rules.configuration, to: new.configuration)
             let files = changedFiles(to: new.flows)
             let configuration = new.configuration.keepingWhatNeedsARestart(of: rules.configuration)
-            let lines = Self.lines(of: change, and: files)
+            let lines = Self.lines(of: change, hasNewCertificate: hasNewCertificate(new.tls), and: files)
             // Said while the level that shows more applies: a new one may hide it.
             let isQuieter = configuration.log.level > rules.configuration.log.level
             if isQuieter { lines.forEach { log.add($0) } }
@@ -144,9 +144,18 @@ package final class Reloader {
         }
     }
 
+    /// The files of a certificate may change while their names in the configuration stay.
+    private func hasNewCertificate(_ new: TLSContext?) -> Bool {
+        guard let new, let old = rules.tls else { return false }
+        return !new.hasSameCertificate(as: old)
+    }
+
     /// What a reload that was taken says.
-    private static func lines(of change: ConfigurationChange, and files: [String]) -> [LogLine] {
+    private static func lines(
+        of change: ConfigurationChange, hasNewCertificate: Bool, and files: [String]
+    ) -> [LogLine] {
         var words = change.applied
+        if hasNewCertificate { words.append("the certificate of sip.tls") }
         if !files.isEmpty { words.append("flows (\(files.joined(separator: ", ")))") }
         let changed = words.isEmpty ? "nothing" : words.joined(separator: ", ")
         var lines = [LogLine(.info, "configuration reloaded", fields: [("changed", changed)])]
