@@ -44,6 +44,7 @@ let package = Package(
         cLibrary("CSndFile", "sndfile", apt: "libsndfile1-dev"),
         cLibrary("CSpeexDSP", "speexdsp", apt: "libspeexdsp-dev"),
         cLibrary("CSpanDSP", "spandsp", apt: "libspandsp-dev"),
+        cLibrary("COpus", "opus", apt: "libopus-dev"),
         cLibrary("CYAML", "yaml-0.1", apt: "libyaml-dev"),
         cLibrary("CWebSockets", "libwebsockets", apt: "libwebsockets-dev"),
         cLibrary("CCurl", "libcurl", apt: "libcurl4-openssl-dev")
@@ -53,7 +54,7 @@ let package = Package(
         + module("SIP", ["Basics", "COpenSSL"])
         + module("SDP", ["Basics"])
         + module("RTP", ["Basics"])
-        + module("Audio", ["Basics", "COpenSSL", "CSndFile", "CSpeexDSP", "CSpanDSP"])
+        + module("Audio", ["Basics", "COpenSSL", "CSndFile", "CSpeexDSP", "CSpanDSP", "COpus"])
         + module("Web", ["Basics", "Reactor", "CLinux", "CWebSockets", "CCurl"], testsExclude: ["Peers"])
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])

@@ -1,45 +1,95 @@
-// What a codec is to the rest of the engine: a description that is a value, and the state of one direction that
-// encodes or decodes frames. A further codec is a further case here and in the two coders.
+// What a codec is to the rest of the engine: a value. What encodes and decodes one stream with it is a `FrameEncoder` or a
+// `FrameDecoder`; a further codec is a further case here and in those two.
 
-/// An audio codec that can be encoded and decoded.
-package struct AudioCodec: Hashable, Sendable {
-    enum Kind: Hashable, Sendable {
-        case g711(G711Law)
-    }
+import COpus
 
-    let kind: Kind
-    /// The encoding's name in SDP (RFC 4856): compared without regard to case.
-    package let name: String
-    /// The RTP clock, in Hz.
-    package let clockRate: Int
-    /// The rate of the linear samples that go in and come out, in Hz.
-    package let sampleRate: Int
+/// An audio codec that can be encoded and decoded; one channel.
+package enum AudioCodec: Hashable, Sendable {
+    case pcmu
+    case pcma
+    /// ITU-T G.722 at 64 kbit/s.
+    case g722
+    /// Linear samples of 16 bits in network order (RFC 3551 section 4.5.11) at 8000 or 16,000 Hz.
+    case l16(rate: Int)
+    /// RFC 6716 and 7587. The parameters are of the encoder; decoding takes whatever comes.
+    case opus(OpusParameters)
 
-    package static let pcmu = AudioCodec(kind: .g711(.mu), name: "PCMU", clockRate: 8000, sampleRate: 8000)
-    package static let pcma = AudioCodec(kind: .g711(.a), name: "PCMA", clockRate: 8000, sampleRate: 8000)
-    /// Every codec that is built.
-    package static let all = [pcmu, pcma]
+    /// Every codec that is built; Opus with parameters that nobody asked to change.
+    package static let all = [pcmu, pcma, g722, l16(rate: 16000), l16(rate: 8000), opus(OpusParameters())]
 
-    /// Name and clock as in an rtpmap.
-    package var description: String {
-        switch kind {
-        case .g711(.mu): "PCMU/8000"
-        case .g711(.a): "PCMA/8000"
-        }
-    }
-
-    /// The codec of that SDP name and clock; nil when there is none here.
+    /// The codec of that SDP name (RFC 4856; without regard to case) and clock; nil when there is none here.
     package init?(name: String, clockRate: Int) {
         let upper = name.uppercased()
-        guard let known = Self.all.first(where: { $0.name == upper && $0.clockRate == clockRate }) else { return nil }
+        let known = Self.all.first { $0.name.uppercased() == upper && $0.clockRate == clockRate }
+        guard let known else { return nil }
         self = known
     }
 
-    private init(kind: Kind, name: String, clockRate: Int, sampleRate: Int) {
-        self.kind = kind
-        self.name = name
-        self.clockRate = clockRate
-        self.sampleRate = sampleRate
+    /// The encoding's name in SDP.
+    package var name: String {
+        switch self {
+        case .pcmu: "PCMU"
+        case .pcma: "PCMA"
+        case .g722: "G722"
+        case .l16: "L16"
+        case .opus: "opus"
+        }
+    }
+
+    /// As in an rtpmap: `PCMU/8000`, `opus/48000/2`.
+    package var description: String {
+        switch self {
+        case .pcmu: "PCMU/8000"
+        case .pcma: "PCMA/8000"
+        case .g722: "G722/8000"
+        case .l16(let rate): rate == 8000 ? "L16/8000" : "L16/16000"
+        case .opus: "opus/48000/2"
+        }
+    }
+
+    /// The RTP clock, in Hz. G.722's is 8000 although it has 16,000 samples a second (RFC 3551 section 4.5.2).
+    package var clockRate: Int {
+        switch self {
+        case .pcmu, .pcma, .g722: 8000
+        case .l16(let rate): rate
+        case .opus: 48000
+        }
+    }
+
+    /// The rate of the linear samples that go in and come out when nobody asks for another one, in Hz.
+    package var sampleRate: Int {
+        switch self {
+        case .pcmu, .pcma: 8000
+        case .g722: 16000
+        case .l16(let rate): rate
+        case .opus: 48000
+        }
+    }
+
+    /// The law of G.711; nil for the others.
+    package var law: G711Law? {
+        switch self {
+        case .pcmu: .mu
+        case .pcma: .a
+        default: nil
+        }
+    }
+
+    /// Whether a payload of one may be sent as one of the other.
+    package func isSameEncoding(as other: AudioCodec) -> Bool {
+        if case .opus = self, case .opus = other { return true }
+        return self == other
+    }
+
+    /// The packet time nearest below `wished` that it can have, in milliseconds of 10 to 60: an Opus frame has 10, 20, 40 or 60, and
+    /// packets of L16 at 16 kHz stay below the usual MTU.
+    package func packetTime(atMost wished: Int) -> Int {
+        let time = max(10, min(60, wished / 10 * 10))
+        return switch self {
+        case .pcmu, .pcma, .g722, .l16(rate: 8000): time
+        case .l16: min(time, 40)
+        case .opus: time == 30 ? 20 : time == 50 ? 40 : time
+        }
     }
 
     /// How many linear samples a packet of `milliseconds` holds.
@@ -48,63 +98,40 @@ package struct AudioCodec: Hashable, Sendable {
     /// By how much the RTP timestamp grows with a packet of `milliseconds`.
     package func ticks(inMilliseconds milliseconds: Int) -> UInt32 { UInt32(clockRate * milliseconds / 1000) }
 
+    /// By how much the RTP timestamp grows with a packet of this payload; 0 for one that cannot be decoded.
+    package func ticks(in payload: UnsafeRawBufferPointer) -> Int {
+        switch self {
+        case .pcmu, .pcma, .g722: payload.count
+        case .l16: payload.count / 2
+        case .opus: payload.bytes.map { max(0, Int(opus_packet_get_nb_samples($0, Int32(clamping: payload.count), 48000))) } ?? 0
+        }
+    }
+
     /// The most bytes that a frame of `samples` linear samples takes.
     package func maximumBytes(forSamples samples: Int) -> Int {
-        switch kind {
-        case .g711: samples
+        switch self {
+        case .pcmu, .pcma: samples
+        case .g722: (samples + 1) / 2
+        case .l16: samples * 2
+        // RFC 6716 section 3.4: a frame of 1275 bytes and its head; ours of up to 60 ms are one packet.
+        case .opus: 1276 * 3
         }
     }
 
-    /// The linear samples that come from a payload of `bytes`.
-    package func samples(inPayloadOf bytes: Int) -> Int {
-        switch kind {
-        case .g711: bytes
-        }
+    /// What a packet of `milliseconds` takes, as a rule.
+    package func usualBytes(inMilliseconds milliseconds: Int) -> Int {
+        guard case .opus(let parameters) = self else { return maximumBytes(forSamples: samples(inMilliseconds: milliseconds)) }
+        return parameters.bitRate * milliseconds / 8000 + 8
     }
 
-    package static func == (left: AudioCodec, right: AudioCodec) -> Bool { left.kind == right.kind }
-    package func hash(into hasher: inout Hasher) { hasher.combine(kind) }
-}
-
-/// Encodes one stream of linear frames. G.711 keeps no state between frames.
-package struct FrameEncoder {
-    package let codec: AudioCodec
-
-    package init(_ codec: AudioCodec) {
-        self.codec = codec
-    }
-
-    /// - Parameters:
-    ///   - samples: one frame at the codec's sample rate.
-    ///   - bytes: at least `codec.maximumBytes(forSamples:)` long.
-    /// - Returns: the length of the payload.
-    package mutating func encode(
-        _ samples: UnsafeBufferPointer<Int16>, into bytes: UnsafeMutableBufferPointer<UInt8>
-    ) -> Int {
-        switch codec.kind {
-        case .g711(let law): law.encode(samples, into: bytes)
-        }
+    /// Whether an encoder that gave so many octets means that nothing is to be sent.
+    func isPause(octets: Int) -> Bool {
+        guard case .opus(let parameters) = self else { return false }
+        return parameters.isDiscontinuous && octets <= 2
     }
 }
 
-/// Decodes one stream of payloads into linear frames.
-package struct FrameDecoder {
-    package let codec: AudioCodec
-
-    package init(_ codec: AudioCodec) {
-        self.codec = codec
-    }
-
-    /// - Parameters:
-    ///   - payload: the payload of one packet.
-    ///   - samples: at least `codec.samples(inPayloadOf:)` long; what doesn't fit is not decoded.
-    /// - Returns: how many samples were written.
-    package mutating func decode(
-        _ payload: UnsafeBufferPointer<UInt8>, into samples: UnsafeMutableBufferPointer<Int16>
-    ) -> Int {
-        switch codec.kind {
-        case .g711(let law):
-            law.decode(UnsafeBufferPointer(rebasing: payload.prefix(samples.count)), into: samples)
-        }
-    }
+extension UnsafeRawBufferPointer {
+    /// The bytes for C; nil when there are none.
+    var bytes: UnsafePointer<UInt8>? { baseAddress?.assumingMemoryBound(to: UInt8.self) }
 }

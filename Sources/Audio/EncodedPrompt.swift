@@ -9,47 +9,74 @@ package final class EncodedPrompt: Sendable {
     private let bytes: [UInt8]
     /// The audio's own length; the last packet is filled up with silence.
     package let length: Duration
-    /// Where each payload begins, and the end of the last one.
+    /// Where each payload begins, and the end of the last one. An empty payload is a packet that is not sent (discontinuous Opus).
     private let boundaries: [UInt32]
 
-    /// Encodes a clip; it is resampled when its rate is not the codec's.
-    /// - Parameter packetTime: in milliseconds, 1 to 200.
-    package init(_ clip: AudioClip, codec: AudioCodec, packetTime: Int = 20) {
-        precondition((1...200).contains(packetTime), "a packet time in milliseconds")
-        let clip = clip.resampled(to: codec.sampleRate)
-        let frame = codec.samples(inMilliseconds: packetTime)
-        let packets = (clip.samples.count + frame - 1) / frame
-        var encoder = FrameEncoder(codec)
-        var boundaries: [UInt32] = [0]
-        boundaries.reserveCapacity(packets + 1)
-        let largest = codec.maximumBytes(forSamples: frame)
-        bytes = [UInt8](unsafeUninitializedCapacity: packets * largest) { bytes, written in
-            clip.samples.withUnsafeBufferPointer { samples in
-                var last = [Int16](repeating: 0, count: frame)
-                for packet in 0..<packets {
-                    let target = UnsafeMutableBufferPointer(rebasing: bytes[written...])
-                    let range = packet * frame..<min((packet + 1) * frame, samples.count)
-                    if range.count == frame {
-                        written += encoder.encode(UnsafeBufferPointer(rebasing: samples[range]), into: target)
-                    } else {
-                        for index in range { last[index - range.lowerBound] = samples[index] }
-                        written += last.withUnsafeBufferPointer { encoder.encode($0, into: target) }
-                    }
-                    boundaries.append(UInt32(written))
-                }
-            }
-        }
+    private init(codec: AudioCodec, packetTime: Int, length: Duration, bytes: [UInt8], boundaries: [UInt32]) {
         self.codec = codec
         self.packetTime = packetTime
+        self.length = length
+        self.bytes = bytes
         self.boundaries = boundaries
-        length = clip.length
+    }
+
+    /// Encodes a clip; it is resampled when its rate is not the codec's.
+    /// - Parameters:
+    ///   - packetTime: in milliseconds, one that the codec can have.
+    ///   - isLooped: it has as many packets as the clip; else what the encoder holds back of it is pushed out.
+    package convenience init(_ clip: AudioClip, codec: AudioCodec, packetTime: Int = 20, isLooped: Bool = false) {
+        precondition(codec.packetTime(atMost: packetTime) == packetTime, "a packet time that the codec can have")
+        let clip = clip.resampled(to: codec.sampleRate)
+        let encoder = FrameEncoder(codec)
+        let frame = codec.samples(inMilliseconds: packetTime)
+        let count = clip.samples.count
+        let packets = count == 0 ? 0 : (count + (isLooped ? 0 : encoder.delay) + frame - 1) / frame
+        var (bytes, boundaries): ([UInt8], [UInt32]) = ([], [0])
+        bytes.reserveCapacity(packets * codec.usualBytes(inMilliseconds: packetTime))
+        boundaries.reserveCapacity(packets + 1)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: codec.maximumBytes(forSamples: frame)) { payload in
+            var last = [Int16](repeating: 0, count: frame)
+            for packet in 0..<packets {
+                let range = min(packet * frame, count)..<min((packet + 1) * frame, count)
+                let octets: Int
+                if range.count == frame {
+                    octets = clip.samples.withUnsafeBufferPointer {
+                        encoder.encode(UnsafeBufferPointer(rebasing: $0[range]), into: payload)
+                    }
+                } else {
+                    for index in last.indices { last[index] = index < range.count ? clip.samples[range.lowerBound + index] : 0 }
+                    octets = last.withUnsafeBufferPointer { encoder.encode($0, into: payload) }
+                }
+                if !codec.isPause(octets: octets) { bytes.append(contentsOf: payload[..<octets]) }
+                boundaries.append(UInt32(bytes.count))
+            }
+        }
+        self.init(codec: codec, packetTime: packetTime, length: clip.length, bytes: bytes, boundaries: boundaries)
     }
 
     /// A tone as payloads that can be played over and over without a seam: whole cadences in whole packets.
     package convenience init(looping tone: Tone, level: Double = -13, codec: AudioCodec, packetTime: Int = 20) {
         self.init(
             ToneGenerator.loop(tone, level: level, rate: codec.sampleRate, packetTime: packetTime), codec: codec,
-            packetTime: packetTime)
+            packetTime: packetTime, isLooped: true)
+    }
+
+    /// What is sent over and over while nothing is said. Discontinuous Opus sends a packet each 400 ms, as its encoder does.
+    package static func silence(_ codec: AudioCodec, packetTime: Int) -> EncodedPrompt {
+        var (encoded, pauses) = (codec, 0)
+        if case .opus(var parameters) = codec, parameters.isDiscontinuous {
+            parameters.isDiscontinuous = false
+            encoded = .opus(parameters)
+            pauses = 400 / packetTime - 1
+        }
+        // Encoders with a memory take a while before silence is all that they say.
+        let settled = EncodedPrompt(
+            AudioClip.silence(.milliseconds(packetTime * 10), rate: codec.sampleRate), codec: encoded, packetTime: packetTime,
+            isLooped: true)
+        let payload = Array(settled.bytes[settled.range(ofPacket: 9)])
+        return EncodedPrompt(
+            codec: codec, packetTime: packetTime, length: .milliseconds(packetTime * (pauses + 1)), bytes: payload,
+            boundaries: [0] + [UInt32](repeating: UInt32(payload.count), count: pauses + 1))
     }
 
     package var packetCount: Int { boundaries.count - 1 }

@@ -29,6 +29,9 @@ package struct AudioCodec: Hashable, Sendable {
     package static let g722 = AudioCodec(name: "G722", clockRate: 8000, staticPayload: 9)
     package static let opus = AudioCodec(name: "opus", clockRate: 48000, channels: 2, parameters: "useinbandfec=1")
 
+    /// Linear samples of 16 bits at 8000 or 16,000 Hz.
+    package static func l16(rate: UInt32) -> AudioCodec { AudioCodec(name: "L16", clockRate: rate) }
+
     static let telephoneEventName = "telephone-event"
 
     static func telephoneEvent(clockRate: UInt32) -> AudioCodec {

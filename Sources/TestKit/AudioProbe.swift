@@ -6,7 +6,7 @@ package import Audio
 /// What one side heard: payloads decoded one after the other.
 package final class AudioProbe {
     package private(set) var heard: AudioClip
-    private var decoder: FrameDecoder
+    private let decoder: FrameDecoder
 
     package init(_ codec: AudioCodec) {
         decoder = FrameDecoder(codec)
@@ -15,12 +15,11 @@ package final class AudioProbe {
 
     /// Takes the payload of a packet.
     package func hear(_ payload: some Sequence<UInt8>) {
-        let bytes = Array(payload)
-        var samples = [Int16](repeating: 0, count: decoder.codec.samples(inPayloadOf: bytes.count))
-        let count = bytes.withUnsafeBufferPointer { bytes in
-            samples.withUnsafeMutableBufferPointer { decoder.decode(bytes, into: $0) }
+        Array(payload).withUnsafeBytes { bytes in
+            var samples = [Int16](repeating: 0, count: decoder.maximumSamples(in: bytes))
+            let count = samples.withUnsafeMutableBufferPointer { decoder.decode(bytes, into: $0) }
+            heard.samples.append(contentsOf: samples.prefix(count))
         }
-        heard.samples.append(contentsOf: samples.prefix(count))
     }
 
     /// Takes a packet's time of silence.

@@ -8,30 +8,41 @@ import Testing
 @Suite struct EncodedPromptTests {
     static func decode(_ prompt: EncodedPrompt) -> [Int16] {
         var samples: [Int16] = []
-        var decoder = FrameDecoder(prompt.codec)
+        let decoder = FrameDecoder(prompt.codec)
         for packet in 0..<prompt.packetCount {
             var payload = [UInt8](repeating: 0, count: prompt.range(ofPacket: packet).count)
             let length = payload.withUnsafeMutableBytes { prompt.copyPayload(packet, to: $0) }
             #expect(length == payload.count)
-            var frame = [Int16](repeating: 0, count: prompt.codec.samples(inPayloadOf: payload.count))
-            let count = payload.withUnsafeBufferPointer { payload in
-                frame.withUnsafeMutableBufferPointer { decoder.decode(payload, into: $0) }
+            payload.withUnsafeBytes { payload in
+                var frame = [Int16](repeating: 0, count: decoder.maximumSamples(in: payload))
+                let count = frame.withUnsafeMutableBufferPointer { decoder.decode(payload, into: $0) }
+                samples.append(contentsOf: frame.prefix(count))
             }
-            samples.append(contentsOf: frame.prefix(count))
         }
         return samples
     }
 
-    @Test(arguments: AudioCodec.all, [10, 20, 30, 60]) func soundsAsTheClipDoes(codec: AudioCodec, packetTime: Int) {
+    @Test(arguments: AudioCodec.all, [10, 20, 30, 40, 60]) func soundsAsTheClipDoes(codec: AudioCodec, packetTime: Int) {
+        let packetTime = codec.packetTime(atMost: packetTime)
         let clip = AudioClip(samples: Signal.samples(Signal.sweep(rate: 16000, seconds: 1.01)), rate: 16000)
         let prompt = EncodedPrompt(clip, codec: codec, packetTime: packetTime)
-        #expect(prompt.packetCount == (1010 + packetTime - 1) / packetTime)
+        // What an Opus encoder holds back may take a packet more.
+        let packets = (1010 + packetTime - 1) / packetTime
+        #expect(prompt.packetCount == packets || (prompt.packetCount == packets + 1 && codec.name == "opus"))
         #expect(prompt.length == .milliseconds(1010))
-        for packet in 0..<prompt.packetCount { #expect(prompt.range(ofPacket: packet).count == packetTime * 8) }
+        for packet in 0..<prompt.packetCount {
+            let octets = prompt.range(ofPacket: packet).count
+            if case .opus = codec { continue }
+            #expect(octets == codec.usualBytes(inMilliseconds: packetTime))
+        }
         let heard = Self.decode(prompt)
-        let match = Correlation.search(Signal.samples(Signal.sweep(rate: 8000, seconds: 1.01)), in: heard)
-        #expect(match.peak > 0.995 && match.lag == 0)
-        // Filled up with silence.
+        let rate = codec.sampleRate
+        #expect(heard.count == prompt.packetCount * codec.samples(inMilliseconds: packetTime))
+        let match = Correlation.search(Signal.samples(Signal.sweep(rate: rate, seconds: 1.01)), in: heard)
+        #expect(match.peak > (codec.law == nil ? 0.95 : 0.995), "\(codec.description): \(match)")
+        #expect((0...rate / 100).contains(match.lag), "\(codec.description): \(match)")
+        // Filled up with silence, and G.711 exactly so.
+        guard codec.law != nil else { return }
         for sample in heard[8080...] { #expect(abs(Int(sample)) <= 8) }
     }
 

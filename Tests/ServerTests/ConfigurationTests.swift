@@ -39,7 +39,7 @@ import Testing
             lines:
               carrier:
                 sip: { server: sip.carrier.example:5080, transport: tcp, from: ["198.51.100.0/24"], username: "15550100", password: ${env.CARRIER_PASSWORD} }
-                codecs: [ pcma, pcmu ]
+                codecs: [ opus, g722, l16, pcma, pcmu ]
                 caller-id: "+15550100"
               desk:
                 sip: { server: "${env.HOST}", username: bot, password: ${file./run/secrets/desk} }
@@ -78,7 +78,7 @@ import Testing
         #expect(carrier.from == [IPNetwork("198.51.100.0/24")])
         #expect(carrier.username == "15550100")
         #expect(carrier.password?.revealed == "geheim")
-        #expect(carrier.codecs == ["pcma", "pcmu"])
+        #expect(carrier.codecs == ["opus", "g722", "l16", "pcma", "pcmu"])
         #expect(carrier.callerID == "+15550100")
         let desk = try #require(configuration.line(named: "desk"))
         #expect(desk.server == "192.0.2.7")
@@ -252,8 +252,8 @@ import Testing
             "1:35: error: `lines.a.second-call` (several calls on a line) is not built yet"
         ),
         (
-            "lines: { a: { sip: { server: b }, codecs: [opus] } }",
-            "1:44: error: `lines.a.codecs: opus` (the codec Opus) is not built yet"
+            "lines: { a: { sip: { server: b }, codecs: [opus, g722, opus] } }",
+            "1:56: error: `lines.a.codecs` has `opus` twice"
         ),
         (
             "lines: { a: { sip: { server: b }, codecs: [pmcu] } }",

@@ -22,7 +22,7 @@ package struct CallInfo: Sendable {
     package var started: Instant
     package var answered: Instant?
     package var ended: Instant?
-    /// `PCMU/8000`; empty before media is agreed.
+    /// `PCMU/8000`, `opus/48000/2`; empty before media is agreed.
     package var codec: String
     /// The last final (or, before it, provisional) status of the INVITE; 0 before any.
     package var sipStatus: Int

@@ -71,7 +71,8 @@ package struct EngineSettings: Sendable {
     package var registrarFile: String?
     /// How names are looked up; on workers.
     package var names = NameLookup.dns()
-    /// Codecs offered and accepted where a line does not say otherwise, best first, as `pcmu` or `pcma`.
+    /// Codecs offered and accepted where a line does not say otherwise, best first, of `MediaSettings.knownCodecs`. An offer that comes
+    /// in has an order of its own, and that one counts.
     package var codecs: [String]
     /// An answered call on which nothing was heard for so long is ended; zero: never.
     package var rtpTimeout: Duration
@@ -87,7 +88,7 @@ package struct EngineSettings: Sendable {
     package init(
         listeners: [Listener], streams: Streams = Streams(), external: IPAddress? = nil,
         rtpPorts: ClosedRange<UInt16> = 20000...29999, limits: Admission.Limits = Admission.Limits(),
-        lines: [LineSettings] = [], tls: TLSContext? = nil, codecs: [String] = ["pcmu", "pcma"],
+        lines: [LineSettings] = [], tls: TLSContext? = nil, codecs: [String] = ["pcmu", "pcma", "g722", "opus"],
         rtpTimeout: Duration = .seconds(60), country: String = "us", product: String = "Ringwright",
         sessionTimer: SessionTimer.Settings = SessionTimer.Settings(), timers: SIPTimers = SIPTimers()
     ) {

@@ -29,14 +29,14 @@ private final class RecordingFile {
     private var mixer: RecordingMixer
     private var writer: WaveWriter?
     private var failure: String?
-    private var decoder: FrameDecoder
+    /// By side.
+    private var decoders: [FrameDecoder?] = [nil, nil]
     private var settled: [Int16] = []
-    private var decoded = [Int16](repeating: 0, count: MediaServices.mostPayload)
+    private var decoded = [Int16](repeating: 0, count: MediaServices.mostSamples)
 
     init(_ request: RecordingRequest, rate: Int, start: Instant) {
         self.request = request
         self.rate = rate
-        decoder = FrameDecoder(.pcmu)
         let layout: RecordingMixer.Layout =
             switch request.channels {
             case .mono: .mono
@@ -66,10 +66,10 @@ private final class RecordingFile {
                 continue
             }
             mixer.isPaused = frame.isPaused
-            if decoder.codec != codec { decoder = FrameDecoder(codec) }
-            let count = block.bytes.withUnsafeBufferPointer { bytes in
+            let decoder = decoder(codec, frame.side)
+            let count = block.bytes.withUnsafeBytes { bytes in
                 decoded.withUnsafeMutableBufferPointer { samples in
-                    decoder.decode(UnsafeBufferPointer(rebasing: bytes[position..<position + frame.length]), into: samples)
+                    decoder.decode(UnsafeRawBufferPointer(rebasing: bytes[position..<position + frame.length]), into: samples)
                 }
             }
             mixer.drain(at: frame.at, into: &settled)
@@ -82,6 +82,14 @@ private final class RecordingFile {
         mixer.drain(at: now, into: &settled)
         put()
         writer?.flush()
+    }
+
+    private func decoder(_ codec: Audio.AudioCodec, _ side: RecordingMixer.Side) -> FrameDecoder {
+        if let decoder = decoders[side.rawValue], decoder.codec.isSameEncoding(as: codec) { return decoder }
+        let decoder = FrameDecoder(codec, rate: rate)
+        decoders[side.rawValue] = decoder
+        mixer.restart(side, clockRate: codec.clockRate)
+        return decoder
     }
 
     private func put() {

@@ -124,9 +124,8 @@ extension MediaSession {
 
     /// The event packet of this tick; false when there is none and audio may be sent. Audio is not sent while a key is down.
     func sendEvent() -> Bool {
-        let clock = negotiation.agreement?.sendEvents?.clockRate ?? 8000
-        let now = clock == UInt32(codec.clockRate) ? stream.timestamp : stream.timestamp &* clock / UInt32(codec.clockRate)
-        let packet = eventSender!.next(timestamp: now)
+        // Where the event's clock is another one than the audio's, only its durations are: one stream has one timestamp.
+        let packet = eventSender!.next(timestamp: stream.timestamp)
         if eventSender!.isIdle {
             eventSender = nil
             keyWaiter?.resume(returning: true)

@@ -35,7 +35,7 @@ extension MediaSession {
         let listening = Listening()
         guard !isClosed else { return listening }
         beginNow()
-        let listener = AudioListener(request, listening: listening, rate: codec.sampleRate, start: loop.now)
+        let listener = AudioListener(request, listening: listening, rate: MediaServices.listeningRate, start: loop.now)
         listeners.append(listener)
         listening.stopListening = { [unowned self, unowned listener] in listeners.removeAll { $0 === listener } }
         return listening
@@ -50,8 +50,10 @@ extension MediaSession {
         if wantsInband, inband == nil { inband = DTMFReceiver() }
         guard inband != nil || !listeners.isEmpty, arrival != .late else { return }
         let reception = receive()
-        if reception.decoder.codec != codec { reception.decoder = FrameDecoder(codec) }
-        let count = reception.decoder.decode(packet.payload.assumingMemoryBound(to: UInt8.self), into: services.samples)
+        if !reception.decoder.codec.isSameEncoding(as: codec) {
+            reception.decoder = FrameDecoder(codec, rate: MediaServices.listeningRate)
+        }
+        let count = reception.decoder.decode(packet.payload, into: services.samples)
         guard count > 0 else { return }
         if case .next(let missing) = arrival, missing > 0 { inband?.processMissing(min(missing, 10) * count) }
         let samples = UnsafeBufferPointer(rebasing: services.samples[..<count])

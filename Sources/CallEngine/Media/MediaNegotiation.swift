@@ -78,7 +78,7 @@ extension MediaSession {
             receivable.insert(format.payload)
             if format.isTelephoneEvent {
                 eventPayloads.insert(format.payload)
-            } else if let other = Audio.AudioCodec(format.codec), other != codec {
+            } else if let other = Audio.AudioCodec(format.codec), !other.isSameEncoding(as: codec) {
                 audioPayloads.append((format.payload, other))
             }
         }
@@ -113,13 +113,15 @@ extension MediaSession {
 
     private func adoptCodec(_ agreement: AudioAgreement) {
         // The capabilities hold only codecs that are built.
-        let agreed = Audio.AudioCodec(agreement.codec) ?? .pcmu
-        let time = max(10, min(60, agreement.packetTime / 10 * 10))
+        let agreed = Audio.AudioCodec(agreement.codec, wished: agreement.remoteParameters) ?? .pcmu
+        let time = agreed.packetTime(atMost: agreement.packetTime)
         sendPayload = agreement.sendPayload
         reception?.statistics.change(clockRate: UInt32(agreed.clockRate))
         guard agreed != codec || time != packetTime else { return }
         codec = agreed
         packetTime = time
+        silence = services.silence(codec, packetTime: time)
+        silencePacket = 0
         unitsPerTick = agreed.ticks(inMilliseconds: time)
         clockPeriod = time / MediaClock.sliceMilliseconds
         if eventSender?.isIdle == true { eventSender = nil }
@@ -127,24 +129,29 @@ extension MediaSession {
     }
 }
 
-extension SDP.AudioCodec {
-    /// The codec that settings name in lower case; nil when it is not built.
-    init?(setting name: String) {
-        switch name {
-        case "pcmu": self = .pcmu
-        case "pcma": self = .pcma
-        default: return nil
+extension MediaSettings {
+    /// The codecs that settings name.
+    package static let knownCodecs = ["opus", "g722", "pcmu", "pcma", "l16"]
+
+    /// What descriptions call the codecs of the settings, in their order; what is not known is left out.
+    var encodings: [SDP.AudioCodec] {
+        codecs.flatMap { name -> [SDP.AudioCodec] in
+            switch name {
+            case "pcmu": [.pcmu]
+            case "pcma": [.pcma]
+            case "g722": [.g722]
+            case "opus": [.opus]
+            case "l16": [.l16(rate: 16000), .l16(rate: 8000)]
+            default: []
+            }
         }
     }
 }
 
 extension Audio.AudioCodec {
-    /// What an encoding of a description sounds like; nil when it is not built.
-    init?(_ encoding: SDP.AudioCodec) {
-        switch encoding.staticPayload {
-        case SDP.AudioCodec.pcmu.staticPayload: self = .pcmu
-        case SDP.AudioCodec.pcma.staticPayload: self = .pcma
-        default: return nil
-        }
+    /// What an encoding of a description sounds like; nil when it is not built. `wished` is the fmtp of the side that receives it.
+    init?(_ encoding: SDP.AudioCodec, wished: String? = nil) {
+        self.init(name: encoding.name, clockRate: Int(encoding.clockRate))
+        if case .opus = self { self = .opus(OpusParameters(format: wished)) }
     }
 }

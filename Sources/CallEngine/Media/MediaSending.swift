@@ -78,15 +78,14 @@ extension MediaSession {
     }
 
     private func sendSilence(at now: Instant) {
-        let count = codec.samples(inMilliseconds: packetTime)
-        let octet = codec == .pcma ? G711Law.a.silence : G711Law.mu.silence
-        UnsafeMutableRawBufferPointer(rebasing: services.payload[..<count]).initializeMemory(as: UInt8.self, repeating: octet)
-        send(octets: count, at: now)
+        let octets = silence.copyPayload(silencePacket, to: services.payload)
+        silencePacket = silencePacket + 1 == silence.packetCount ? 0 : silencePacket + 1
+        send(octets: octets, at: now)
     }
 
-    /// A frame of our own stream, which lies in `services.payload`.
+    /// A frame of our own stream, which lies in `services.payload`; one without octets is a pause.
     private func send(octets: Int, at now: Instant) {
-        guard maySend else { return }
+        guard maySend, octets > 0 else { return }
         let timestamp = stream.timestamp
         transmit(stream.audio(payloadType: sendPayload, octets: octets), octets: octets)
         guard let recorder else { return }

@@ -89,12 +89,17 @@ package final class MediaServices {
     let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 12 + mostPayload, alignment: 16)
     /// The part of `packet` behind the header.
     let payload: UnsafeMutableRawBufferPointer
-    let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: mostPayload)
+    let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: mostSamples)
     @exclusivity(unchecked) private var random: SeededRandom
     /// What the last session could do: most have the same settings.
     @exclusivity(unchecked) private var known: (codecs: [String], capabilities: AudioCapabilities)?
+    private var silences: [Audio.AudioCodec: [Int: EncodedPrompt]] = [:]
     /// Payloads beyond that are not decoded or forwarded.
     static let mostPayload = 4096
+    /// Of what detectors take, in Hz: keys, tones and speech are told by what the telephone always carried.
+    static let listeningRate = 8000
+    /// What is decoded of one packet: 120 ms at 48 kHz, as much as a packet of Opus can hold.
+    static let mostSamples = 5760
 
     /// - Parameters:
     ///   - ports: this loop's share of the RTP range; even ports take RTP, the odd ones above RTCP.
@@ -133,12 +138,21 @@ package final class MediaServices {
         {
             return known
         }
-        let codecs = settings.codecs.compactMap { SDP.AudioCodec(setting: $0) }
+        let codecs = settings.encodings
         guard !codecs.isEmpty else { return nil }
         let capabilities = AudioCapabilities(
             codecs: codecs, telephoneEvents: settings.telephoneEvents, packetTime: settings.packetTime)
         known = (settings.codecs, capabilities)
         return capabilities
+    }
+
+    /// What a session sends while nothing plays. Codecs come in few variants, so all of them are kept.
+    func silence(_ codec: Audio.AudioCodec, packetTime: Int) -> EncodedPrompt {
+        if let known = silences[codec]?[packetTime] { return known }
+        if silences.count >= 64 { silences = [:] }
+        let made = EncodedPrompt.silence(codec, packetTime: packetTime)
+        silences[codec, default: [:]][packetTime] = made
+        return made
     }
 
     func randomBits() -> UInt64 { random.next() }

@@ -82,6 +82,8 @@ package final class MediaSession {
     /// nil before the first agreement.
     @exclusivity(unchecked) var latch: SourceLatch?
     @exclusivity(unchecked) var codec = Audio.AudioCodec.pcmu
+    @exclusivity(unchecked) var silence: EncodedPrompt
+    @exclusivity(unchecked) var silencePacket = 0
     /// Which audio but `codec` may come under which number; the rest of what was agreed on is in `receivable`.
     @exclusivity(unchecked) var audioPayloads: [(payload: UInt8, codec: Audio.AudioCodec)] = []
     var sendEventPayload: UInt8?
@@ -128,6 +130,7 @@ package final class MediaSession {
             ssrc: UInt32(truncatingIfNeeded: random), sequence: UInt16(truncatingIfNeeded: random >> 32) >> 1,
             timestamp: UInt32(truncatingIfNeeded: services.randomBits()))
         canonicalName = services.randomBits()
+        silence = services.silence(.pcmu, packetTime: 20)
         negotiation = OfferAnswer(
             capabilities: capabilities, local: SocketAddress(ip: settings.localIP, port: ports.rtp.localAddress.port),
             sessionID: services.randomBits() >> 32)
@@ -215,7 +218,7 @@ final class MediaReception {
     @exclusivity(unchecked) var statistics: ReceiveStatistics
     /// Made with the first event.
     @exclusivity(unchecked) var events: TelephoneEventReceiver?
-    @exclusivity(unchecked) var decoder = FrameDecoder(.pcmu)
+    @exclusivity(unchecked) var decoder = FrameDecoder(.pcmu, rate: MediaServices.listeningRate)
 
     init(clockRate: UInt32) { statistics = ReceiveStatistics(clockRate: clockRate) }
 }

@@ -16,7 +16,7 @@ package struct MediaSettings {
     package var digits: DigitInbox
     /// The address in our descriptions.
     package var localIP: IPAddress
-    /// Best first, in lower case: `pcmu`, `pcma`. Others are left out.
+    /// Best first, of `knownCodecs`. Others are left out.
     package var codecs: [String]
     /// Nothing received for so long while media is expected: `mediaTimedOut`. Zero: never.
     package var rtpTimeout: Duration

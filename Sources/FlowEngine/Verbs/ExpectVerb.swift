@@ -44,9 +44,10 @@ package struct ExpectVerb: Verb {
         if let node = map.node("header") { readHeaders(node, step) }
         if let digits = step.text("digits") { checks.append(.digits(digits)) }
         if let node = map.node("hears") { readHears(node, step, map) }
-        map.notBuilt("prompt", "codec", "duration", "mos", "loss", "jitter")
-        if !["answered", "status", "header", "digits", "hears"].contains(where: map.has) {
-            step.sink.error(at: map.place, "`expect` asks nothing", mend: "known: answered, status, header, digits, hears")
+        if let node = map.node("codec") { readCodec(node, step) }
+        map.notBuilt("prompt", "duration", "mos", "loss", "jitter")
+        if !["answered", "status", "header", "digits", "hears", "codec"].contains(where: map.has) {
+            step.sink.error(at: map.place, "`expect` asks nothing", mend: "known: answered, status, header, digits, hears, codec")
         }
     }
 
@@ -56,6 +57,18 @@ package struct ExpectVerb: Verb {
             step.sink.error(at: node.place, "`\(status)` is no SIP status", mend: "write 200, or 4xx for all of a class")
         }
         checks.append(.status(wanted))
+    }
+
+    private mutating func readCodec(_ node: YAMLNode, _ step: StepReader) {
+        let wanted = NodeRead.list(node).compactMap { NodeRead.string($0, "`codec`", step.sink) }
+        for codec in wanted {
+            let name = codec.lowercased().prefix { $0 != "/" }
+            if !MediaSettings.knownCodecs.contains(String(name)) {
+                NodeRead.unknown(
+                    "value", codec, of: "`codec`", at: node.place, known: MediaSettings.knownCodecs, step.sink)
+            }
+        }
+        checks.append(.codec(wanted))
     }
 
     private mutating func readHeaders(_ node: YAMLNode, _ step: StepReader) {

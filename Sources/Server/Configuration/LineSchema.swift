@@ -145,11 +145,11 @@ struct LineSchema {
 
     private func codecs(_ fields: FieldReader) -> [String]? {
         guard let values = fields.texts("codecs") else { return nil }
-        let known = ["pcmu", "pcma"]
+        let known = MediaSettings.knownCodecs
         var result: [String] = []
         for value in values {
             if !known.contains(value.text) {
-                fields.report(value, key: "codecs", known: known, later: ["opus": "the codec Opus", "g722": "the codec G.722"])
+                fields.report(value, key: "codecs", known: known)
             } else if result.contains(value.text) {
                 sink.error(at: value.place, "`\(fields.full("codecs"))` has \(value.shown) twice")
             } else {

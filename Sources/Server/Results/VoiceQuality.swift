@@ -17,7 +17,8 @@ package enum VoiceQuality {
 
     private static func impairment(of codec: String) -> LossImpairment? {
         switch codec.prefix(while: { $0 != "/" }).uppercased() {
-        case "PCMU", "PCMA": .g711
+        case "PCMU", "PCMA", "G722", "L16": .g711
+        case "OPUS": .opus
         default: nil
         }
     }

@@ -13,6 +13,7 @@ enum ExpectCheck: Sendable {
     case silence(Duration)
     case tone(ToneSpec)
     case header(name: String, wanted: FlowText?)
+    case codec([String])
 
     /// For results: "hears speech".
     var name: String {
@@ -24,6 +25,7 @@ enum ExpectCheck: Sendable {
         case .silence: "hears silence"
         case .tone(let tone): "hears \(tone.words)"
         case .header(let name, _): "header \(name)"
+        case .codec(let wanted): "codec \(wanted.joined(separator: " or "))"
         }
     }
 }
@@ -54,6 +56,7 @@ struct ExpectAsker {
                 if case .tone = $0 { true } else { false }
             }
         case .header(let name, let wanted): return try header(name, wanted)
+        case .codec(let wanted): return try await codec(wanted)
         }
     }
 
@@ -89,6 +92,18 @@ struct ExpectAsker {
         }
         if passed { run.handledEnd = true }
         return (passed, status == "0" ? "no final answer" : "\(status) \(call.info.sipReason)")
+    }
+
+    /// `opus` is any Opus; `opus/48000/2` is that of this clock.
+    private func codec(_ wanted: [String]) async throws -> (Bool, String) {
+        if call.info.codec.isEmpty, call.direction == .outbound, !call.state.isEnded {
+            let reached = try await run.seeingTheEnd { try await call.wait(for: .earlyMedia, timeout: within) }
+            if case .ended(let end) = reached { return (false, endWords(end)) }
+        }
+        let codec = call.info.codec.lowercased()
+        let name = codec.prefix { $0 != "/" }
+        let passed = wanted.contains { $0.lowercased() == codec || $0.lowercased() == name }
+        return (passed && !codec.isEmpty, codec.isEmpty ? "no audio \(waited)" : call.info.codec)
     }
 
     private func digits(_ wanted: String) async throws -> (Bool, String) {

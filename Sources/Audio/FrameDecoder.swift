@@ -1,0 +1,76 @@
+// Decodes one stream of payloads into linear frames, at the rate that is asked for.
+
+/// The state of one direction. G.711 and L16 have none.
+package struct FrameDecoder {
+    private enum Way {
+        case law(G711Law)
+        case linear
+        case g722(G722StreamDecoder)
+        case opus(OpusStreamDecoder)
+    }
+
+    package let codec: AudioCodec
+    /// Of the samples that come out, in Hz.
+    package let rate: Int
+    private let way: Way
+    private let given: Int
+    private let resampler: Resampler?
+
+    /// - Parameter rate: of the samples that come out; nil: the codec's own. Others than the codec gives are resampled.
+    package init(_ codec: AudioCodec, rate: Int? = nil) {
+        self.codec = codec
+        let rate = rate ?? codec.sampleRate
+        self.rate = rate
+        var given = codec.sampleRate
+        switch codec {
+        case .pcmu: way = .law(.mu)
+        case .pcma: way = .law(.a)
+        case .l16: way = .linear
+        case .g722:
+            if G722StreamEncoder.takes(rate: rate) { given = rate }
+            way = .g722(G722StreamDecoder(rate: given))
+        case .opus:
+            if OpusStreamEncoder.takes(rate: rate) { given = rate }
+            way = .opus(OpusStreamDecoder(rate: given))
+        }
+        self.given = given
+        resampler = given == rate ? nil : Resampler(from: given, to: rate)
+    }
+
+    /// The most samples that `decode` gives for a payload.
+    package func maximumSamples(in payload: UnsafeRawBufferPointer) -> Int {
+        let count = codec.ticks(in: payload) * given / codec.clockRate
+        return resampler?.maximumOutput(for: count) ?? count
+    }
+
+    /// - Parameters:
+    ///   - payload: the payload of one packet.
+    ///   - samples: what doesn't fit is not decoded.
+    /// - Returns: how many samples were written; 0 for a payload that cannot be decoded.
+    package func decode(_ payload: UnsafeRawBufferPointer, into samples: UnsafeMutableBufferPointer<Int16>) -> Int {
+        guard let resampler else { return decodeGiven(payload, samples) }
+        let most = codec.ticks(in: payload) * given / codec.clockRate
+        return withUnsafeTemporaryAllocation(of: Int16.self, capacity: most + 1) { own in
+            let count = min(decodeGiven(payload, own), samples.count * given / rate)
+            return resampler.process(UnsafeBufferPointer(rebasing: own[..<count]), into: samples)
+        }
+    }
+
+    private func decodeGiven(_ payload: UnsafeRawBufferPointer, _ samples: UnsafeMutableBufferPointer<Int16>) -> Int {
+        switch way {
+        case .law(let law):
+            let bytes = payload.bindMemory(to: UInt8.self)
+            return law.decode(UnsafeBufferPointer(rebasing: bytes.prefix(samples.count)), into: samples)
+        case .linear:
+            let count = min(payload.count / 2, samples.count)
+            for index in 0..<count {
+                samples[index] = Int16(bitPattern: UInt16(payload[index * 2]) << 8 | UInt16(payload[index * 2 + 1]))
+            }
+            return count
+        case .g722(let decoder):
+            let most = samples.count * 8000 / given
+            return decoder.decode(UnsafeRawBufferPointer(rebasing: payload.prefix(most)), into: samples)
+        case .opus(let decoder): return decoder.decode(payload, into: samples)
+        }
+    }
+}
