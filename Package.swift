@@ -58,8 +58,10 @@ let package = Package(
         + module("Web", ["Basics", "Reactor", "CLinux", "CWebSockets", "CCurl"], testsExclude: ["Peers"])
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
+        + module("Dialer", ["Basics", "Reactor", "CallEngine", "FlowEngine"], testsAlsoUse: ["TestKit"])
         + module(
-            "Server", ["Basics", "Reactor", "Audio", "SIP", "RTP", "CallEngine", "FlowEngine", "Web"], testsAlsoUse: ["TestKit"])
+            "Server", ["Basics", "Reactor", "Audio", "SIP", "RTP", "CallEngine", "FlowEngine", "Dialer", "Web"],
+            testsAlsoUse: ["TestKit"])
         + [
             // What scripts/bench measures.
             .executableTarget(
@@ -79,7 +81,7 @@ let package = Package(
             .testTarget(
                 name: "PeerTests",
                 dependencies: [
-                    "Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "FlowEngine", "Server", "TestKit"
+                    "Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "FlowEngine", "Dialer", "Server", "TestKit"
                 ],
                 exclude: ["Scenarios"], swiftSettings: settings)
         ],

@@ -33,6 +33,7 @@ import Testing
         switch arguments.command {
         case "serve": _ = try ServeOptions(arguments)
         case "call": _ = try CallOptions(arguments)
+        case "load": _ = try LoadOptions(arguments)
         case "doctor": _ = try DoctorOptions(arguments)
         default: break
         }

@@ -45,12 +45,12 @@ package final class Call {
     /// Whether the INVITE had no offer, so that the 200 has it and the ACK answers.
     var isOfferless = false
     /// Facts that change; see `info`.
-    @exclusivity(unchecked) var times = CallTimings()
+    @exclusivity(unchecked) package internal(set) var times = CallTimings()
     let startedAt: Double
     let started: Instant
     @exclusivity(unchecked) package internal(set) var answeredAt: Instant?
     var endedAt: Instant?
-    @exclusivity(unchecked) var finalStatus = 0
+    @exclusivity(unchecked) package internal(set) var finalStatus = 0
     @exclusivity(unchecked) var finalReason = ""
     var finalResponse: Message?
     /// Whom an outgoing call was asked to call; nil for one that came in.
@@ -87,7 +87,9 @@ package final class Call {
     var glareWait: Duration?
     /// The report of media, once it is closed.
     var finalReport: MediaReport?
-    var finalCodec = ""
+    package internal(set) var finalCodec = ""
+    /// For who placed the call: whether it was counted as failed.
+    package var isCountedAsFailed = false
     /// When the shard will call `wake`; `never` when it was not asked to.
     @exclusivity(unchecked) private var wakesAt = Instant.never
     /// The dialog that is known to the endpoint.
@@ -156,10 +158,17 @@ package final class Call {
     /// A request in the dialog, with a transaction of its own.
     private func send(_ request: OutgoingRequest) {
         let method = request.method
+        let sent = loop.now
         let id = transact(request.octets, method, request.branch, to: nextHop(request)) { [self] event in
             switch event {
-            case .response(let response, _): update { $0.received(response: response, at: self.loop.now, into: &$1) }
-            case .timedOut, .transportFailed: update { $0.timedOut(method, into: &$1) }
+            case .response(let response, _):
+                if method == .bye, response.status >= 200 { shard.onBye?(self, loop.now - sent) }
+                guard place != nil else { return }
+                update { $0.received(response: response, at: self.loop.now, into: &$1) }
+            case .timedOut, .transportFailed:
+                if method == .bye { shard.onBye?(self, nil) }
+                guard place != nil else { return }
+                update { $0.timedOut(method, into: &$1) }
             }
         }
         if method == .bye { bye = id }
@@ -213,7 +222,7 @@ package final class Call {
 
     /// The session is over: nothing comes here any more.
     func leave() {
-        for transaction in transactions { shard.endpoint.release(transaction) }
+        for transaction in transactions where shard.onBye == nil || transaction != bye { shard.endpoint.release(transaction) }
         transactions = []
         if let registration { shard.endpoint.removeDialog(registration, after: bye) }
         registration = nil

@@ -14,6 +14,11 @@ extension Call: MediaUser {
         return media.play(request)
     }
 
+    /// Sends back what is heard from now on. Does nothing before there is audio.
+    package func startEcho() {
+        if let media, media.isReady { media.startEcho() }
+    }
+
     package func record(_ request: RecordingRequest) throws(CallControlError) -> Recording {
         guard let media else { throw .noMedia(operation: "record") }
         return try media.record(request)

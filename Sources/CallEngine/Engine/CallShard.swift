@@ -37,6 +37,8 @@ package final class CallShard {
     package let services: MediaServices
     /// Gets each call that came in and passed the limits; it starts the flow. Without it calls are refused with 480.
     package var onIncoming: ((Call) -> Void)?
+    /// Hears how each BYE of ours was answered, after the end of its call: after how long, or nil when no answer came. With the call.
+    package var onBye: ((Call, Duration?) -> Void)?
     @exclusivity(unchecked) package internal(set) var counters = CallCounters()
     let screening = RequestScreening(
         methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify],
@@ -264,11 +266,10 @@ package final class CallShard {
 
     func makeMedia(for call: Call, localIP: IPAddress) throws(MediaError) -> MediaSession {
         let codecs = call.line?.codecs ?? settings.codecs
-        let media = try MediaSession(
-            services: services,
-            settings: MediaSettings(
-                digits: call.digits, localIP: localIP, codecs: codecs, rtpTimeout: settings.rtpTimeout, product: settings.product)
-        )
+        var mediaSettings = MediaSettings(
+            digits: call.digits, localIP: localIP, codecs: codecs, rtpTimeout: settings.rtpTimeout, product: settings.product)
+        if !settings.sendsSilence { mediaSettings.idle = .nothing }
+        let media = try MediaSession(services: services, settings: mediaSettings)
         // The call closes its media before it goes.
         media.user = call
         return media

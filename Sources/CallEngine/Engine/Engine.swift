@@ -19,6 +19,7 @@ package final class Engine: Sendable {
     private let keeper: LoopBound<RegistrarKeeper>?
     private let registering: [(index: Int, line: LineSettings, mark: String)]
     private let shards: [LoopBound<CallShard>]
+    private let handOverDrops = Locked<UInt64>(0)
     /// Messages of other loops' dialogs that wait at one loop, at most; more are dropped as a full socket would.
     private static let handOverLimit = 16_384
 
@@ -125,6 +126,7 @@ package final class Engine: Sendable {
         front.runAndWait { front in
             let home = shards[0].onLoop
             let registrar = self.registrar
+            let drops = self.handOverDrops
             front.onFailure = { hop, reason in
                 registrar?.flowEnded(hop)
                 for shard in shards { shard.run { $0.endpoint.hopFailed(hop, because: reason) } }
@@ -142,7 +144,11 @@ package final class Engine: Sendable {
                 // The registrar's work is all done in one place, and the front's loop has no calls to speak of more than others.
                 let index =
                     message.method == .register ? 0 : ShardChoice.index(ofCallID: message.callID, count: shards.count)
-                if index == 0 { home.endpoint.receive(message, from: hop) } else { _ = queues[index].push((message, hop)) }
+                if index == 0 {
+                    home.endpoint.receive(message, from: hop)
+                } else if !queues[index].push((message, hop)) {
+                    drops.withLock { $0 += 1 }
+                }
             }
         }
     }
@@ -160,6 +166,9 @@ package final class Engine: Sendable {
     package func collect<Result: Sendable>(_ body: @escaping @Sendable (CallShard) -> Result) -> [Result] {
         shards.map { $0.runAndWait(body) }
     }
+
+    /// Messages that were dropped because the queue to the loop of their dialog was full.
+    package var droppedHandOvers: UInt64 { handOverDrops.withLock { $0 } }
 
     package var signalingCounters: SignalingCounters { front.runAndWait { $0.counters } }
 

@@ -76,6 +76,8 @@ package struct EngineSettings: Sendable {
     package var codecs: [String]
     /// An answered call on which nothing was heard for so long is ended; zero: never.
     package var rtpTimeout: Duration
+    /// Whether calls send silence while nothing plays, so that the far side hears a stream; without, they send nothing then.
+    package var sendsSilence = true
     /// Whose tones callers hear where a flow does not say: an ISO 3166 code, `xx` for the international plan.
     package var country: String
     /// The text of User-Agent.

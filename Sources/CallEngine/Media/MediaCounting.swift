@@ -38,6 +38,7 @@ extension RTPPortCounters {
         opened += other.opened
         taken += other.taken
         refused += other.refused
+        lackedDescriptors += other.lackedDescriptors
         restedLess += other.restedLess
         stray += other.stray
     }

@@ -57,12 +57,13 @@ extension MediaSession {
             endOpenKey()
             recorder?.restart(.far)
             bridge?.restart()
+            echo?.offset = nil
         }
         if !hasHeard {
             hasHeard = true
             user?.firstMediaArrived()
         }
-        if bridge != nil { forward(packet, isEvent: isEvent) }
+        if bridge != nil { forward(packet, isEvent: isEvent) } else if echo != nil { sendBack(packet, isEvent: isEvent) }
         if isEvent {
             receivedEvent(packet, at: now)
         } else if recorder != nil || wantsInband || !listeners.isEmpty {

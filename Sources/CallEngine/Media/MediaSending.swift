@@ -74,6 +74,7 @@ extension MediaSession {
             }
         }
         if let bridge, bridge.fills(self) == false { return }
+        if echo != nil { return }
         if settings.idle == .silence { sendSilence(at: now) }
     }
 

@@ -4,6 +4,7 @@
 //   MediaSending      the tick and what goes out in it            MediaReports     RTCP
 //   MediaPlaying      prompts                                     MediaDigits      keys of both directions
 //   MediaListening    recorder, listeners, in-band keys           MediaBridging    forwarding between two legs
+//   MediaEcho         what is heard goes back
 
 import Audio
 import Basics
@@ -56,6 +57,8 @@ package final class MediaSession {
     @exclusivity(unchecked) var inband: DTMFReceiver?
     @exclusivity(unchecked) var listeners: [AudioListener] = []
     @exclusivity(unchecked) var bridge: BridgeEnd?
+    /// What is heard goes back.
+    @exclusivity(unchecked) var echo: EchoEnd?
     /// The source is fixed from then on; `never` when that has been seen to.
     @exclusivity(unchecked) var settlesAt = Instant.never
     /// When an open key ends by itself.

@@ -39,6 +39,8 @@ package struct RTPPortCounters: Equatable, Sendable {
     package internal(set) var taken: UInt64 = 0
     /// Sessions that got no pair.
     package internal(set) var refused: UInt64 = 0
+    /// Of these, sessions that got none because the process has no descriptors left.
+    package internal(set) var lackedDescriptors: UInt64 = 0
     /// Pairs used again before their rest was over, because no other was left.
     package internal(set) var restedLess: UInt64 = 0
     /// Packets of former calls that were thrown away.
@@ -62,6 +64,8 @@ final class RTPPortPool {
     private let range: ClosedRange<UInt16>
     /// The next even port that was never opened.
     private var next: Int
+    /// The system had no descriptor for the latest pair.
+    private var lacksDescriptors = false
     /// What rests, by what was heard.
     @exclusivity(unchecked) private var heard = RestingPairs()
     @exclusivity(unchecked) private var unheard = RestingPairs()
@@ -89,7 +93,9 @@ final class RTPPortPool {
             return again(tired)
         }
         counters.refused += 1
-        throw .noPorts(range)
+        guard lacksDescriptors else { throw .noPorts(range) }
+        counters.lackedDescriptors += 1
+        throw .noSocket("this process has no descriptors left")
     }
 
     /// - Parameter wasHeard: the far side's stream came here.
@@ -134,6 +140,7 @@ final class RTPPortPool {
         // RTCP comes every few seconds: the loop reads it on arrival, so nobody has to look.
         var reports = options
         reports.reading = .onArrival
+        lacksDescriptors = false
         while next + 1 <= Int(range.upperBound) {
             let port = UInt16(next)
             next += 2
@@ -149,7 +156,10 @@ final class RTPPortPool {
             } catch {
                 guard error.number == Self.addressInUse else {
                     next -= 2
-                    if Self.tooManyFiles.contains(error.number), counters.opened > 0 { return nil }
+                    lacksDescriptors = Self.tooManyFiles.contains(error.number)
+                    if lacksDescriptors, counters.opened > 0 { return nil }
+                    counters.refused += 1
+                    if lacksDescriptors { counters.lackedDescriptors += 1 }
                     throw .noSocket(error.description)
                 }
             }

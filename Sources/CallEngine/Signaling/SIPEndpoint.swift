@@ -79,6 +79,9 @@ package final class SIPEndpoint {
     /// Transactions, dialogs and handlers that are held: zero when all calls are over and their timers have run out.
     package var held: Int { layer.count + dialogs.count + users.count }
 
+    /// Requests that were sent again because no answer came in time.
+    package var retransmissions: Int { layer.counters.retransmissions }
+
     package var timers: TransactionTimers { layer.timers }
     /// True until the transaction is over.
     package func isLive(_ id: TransactionID) -> Bool { layer.isLive(id) }
@@ -163,11 +166,16 @@ package final class SIPEndpoint {
         return key
     }
 
-    /// The dialog is over. While the transaction `bye` of this end lives, a BYE that crosses it is answered with 200. After `release`.
+    /// The dialog is over. While the transaction `bye` of this end lives, a BYE that crosses it is answered with 200. After `release`, or
+    /// without it: then `bye`'s handler hears of its answer.
     package func removeDialog(_ key: TransactionKey, after bye: TransactionID? = nil) {
         if let bye, layer.isLive(bye) {
             dialogs.set(leftDialog, of: key)
-            users.set(.left(key), of: bye)
+            if case .client(let handler) = users[bye] {
+                users.set(.leaving(key, handler), of: bye)
+            } else {
+                users.set(.left(key), of: bye)
+            }
         } else {
             dialogs.remove(key)
         }
@@ -210,12 +218,19 @@ package final class SIPEndpoint {
         case .strayResponse(let message, let hop): user(of: message)?.receivedStray(message, from: hop)
         case .timedOut(let id): tell(id, .timedOut)
         case .transportFailed(let id): tell(id, .transportFailed(failureReason))
-        case .ended(let id): if case .left(let key) = users.remove(id) { dialogs.remove(key) }
+        case .ended(let id):
+            switch users.remove(id) {
+            case .left(let key), .leaving(let key, _): dialogs.remove(key)
+            case .nobody, .client, .server: break
+            }
         }
     }
 
     private func tell(_ id: TransactionID, _ event: ClientTransactionEvent) {
-        if case .client(let handler) = users[id] { handler(event) }
+        switch users[id] {
+        case .client(let handler), .leaving(_, let handler): handler(event)
+        case .nobody, .server, .left: break
+        }
     }
 
     /// A request with a To tag belongs to a dialog of ours or to none (481, RFC 3261 section 12.2.2).

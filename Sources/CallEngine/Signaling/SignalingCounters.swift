@@ -8,6 +8,8 @@ package struct SignalingCounters: Equatable, Sendable {
     package var malformed: UInt64 = 0
     /// Messages that could not be sent.
     package var sendFailures: UInt64 = 0
+    /// Of these, datagrams to a port where nobody listens: the peer's doing.
+    package var refusedDatagrams: UInt64 = 0
     package var streamsOpened: UInt64 = 0
     package var streamsAccepted: UInt64 = 0
     /// Streams refused because too many stood.

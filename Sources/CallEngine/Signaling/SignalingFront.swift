@@ -32,6 +32,9 @@ package final class SignalingFront {
     /// Where this end is reached; complete once `start` was called.
     @exclusivity(unchecked) package private(set) var addressing: LocalAddressing
 
+    /// ECONNREFUSED: an ICMP error says that nobody listens there.
+    private static let connectionRefused: Int32 = 111
+
     /// - Parameter tls: for streams of TLS; a listener of them needs a certificate.
     package init(
         loop: EventLoop, listeners: [EngineSettings.Listener], streams limits: EngineSettings.Streams, external: IPAddress?,
@@ -125,9 +128,10 @@ package final class SignalingFront {
             socket.onReceive = { [weak self] bytes, source in
                 self?.received(bytes, from: source, socket: index)
             }
-            socket.onError = { [weak self] _, peer in
+            socket.onError = { [weak self] error, peer in
                 guard let self else { return }
                 counted.sendFailures += 1
+                if error.number == Self.connectionRefused { counted.refusedDatagrams += 1 }
                 if let peer { onFailure?(Hop(transport: .udp, address: peer, connection: UInt32(index + 1)), "") }
             }
             return socket.localAddress

@@ -13,6 +13,8 @@ struct TransactionUsers {
         case server(any DialogUser)
         /// The BYE by which this end left the dialog with this key.
         case left(TransactionKey)
+        /// The same, while somebody waits for its answer.
+        indirect case leaving(TransactionKey, (ClientTransactionEvent) -> Void)
     }
 
     private var entries: ContiguousArray<(id: TransactionID?, user: User)> = []

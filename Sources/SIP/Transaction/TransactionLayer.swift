@@ -43,6 +43,8 @@ package struct TransactionLayer: Sendable {
     package struct Counters: Sendable {
         /// Requests and responses that were absorbed as repetitions.
         package var repetitions = 0
+        /// Requests that were sent again because no answer came in time.
+        package var retransmissions = 0
         /// Responses that belong to nothing.
         package var strayResponses = 0
         /// Messages that were dropped: malformed responses and ACKs, requests that could not be answered.
@@ -133,9 +135,11 @@ package struct TransactionLayer: Sendable {
             case .free: continue
             case .inviteClient(var machine):
                 step = machine.fired(due.timer)
+                if step.contains(.send) { counters.retransmissions += 1 }
                 slots[Int(due.slot)].machine = .inviteClient(machine)
             case .client(var machine):
                 step = machine.fired(due.timer)
+                if step.contains(.send) { counters.retransmissions += 1 }
                 slots[Int(due.slot)].machine = .client(machine)
             case .inviteServer(var machine):
                 step = machine.fired(due.timer)

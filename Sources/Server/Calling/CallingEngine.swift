@@ -8,7 +8,7 @@ import Web
 
 package final class CallingEngine: Sendable {
     package let engine: Engine
-    package let loop: EpollLoop
+    package let loops: [EpollLoop]
     private let workers: MediaWorkers
     private let nameWorkers: WorkerPool
     /// nil: no WebSockets are opened.
@@ -16,21 +16,27 @@ package final class CallingEngine: Sendable {
 
     /// - Parameters:
     ///   - settings: those of the configuration, as the command changes them; certificates come from the configuration.
+    ///   - loopCount: threads for calls.
     ///   - onLine: hears what becomes of registered lines and watched trunks.
     package init(
-        _ configuration: Configuration, _ settings: EngineSettings, trace: (@Sendable (TracedMessage) -> Void)? = nil,
+        _ configuration: Configuration, _ settings: EngineSettings, loopCount: Int = 1,
+        trace: (@Sendable (TracedMessage) -> Void)? = nil,
         onLine: @escaping @Sendable (LineEvent) -> Void = { _ in }
     ) throws(CommandFailure) {
         var settings = settings
         settings.tls = try configuration.secureSetup()
         settings.opensWebSockets = settings.opensWebSockets || settings.lines.contains { $0.transport.isWebSocket }
         do throws(SystemError) {
-            loop = try EpollLoop(name: "calls")
-            try loop.start()
+            let loops = try (0..<max(1, loopCount)).map { index throws(SystemError) in
+                let loop = try EpollLoop(name: "calls-\(index)")
+                try loop.start()
+                return loop
+            }
+            self.loops = loops
             workers = try MediaWorkers()
             nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
             engine = try Engine(
-                settings: settings, loops: [loop], workers: workers, nameWorkers: nameWorkers,
+                settings: settings, loops: loops, workers: workers, nameWorkers: nameWorkers,
                 seed: .random(in: 0 ... .max), trace: trace, onLine: onLine
             ) { call in
                 // Nobody is here to be called.
@@ -53,6 +59,9 @@ package final class CallingEngine: Sendable {
         }
     }
 
+    /// The first one, which has the sockets.
+    package var loop: EpollLoop { loops[0] }
+
     /// Every address of this host, on ports that the system chooses.
     package static let anywhere: [EngineSettings.Listener] = [
         .init(.udp, SocketAddress(ip: .any4, port: 0)), .init(.tcp, SocketAddress(ip: .any4, port: 0))
@@ -61,7 +70,7 @@ package final class CallingEngine: Sendable {
     /// Ends what is left and every thread. Once, and not from a loop.
     package func close() {
         engine.close()
-        loop.stop(within: .seconds(2))
+        for loop in loops { loop.stop(within: .seconds(2)) }
         web?.stopAndWait(grace: .seconds(1))
         workers.stop()
         nameWorkers.stop()

@@ -42,17 +42,16 @@ package struct CallOptions: Equatable, Sendable {
         line = arguments.value("--line")
         flow = arguments.value("--flow")
         from = arguments.value("--from")
-        vars = []
-        for assignment in arguments.all("--var") {
-            guard let equals = assignment.firstIndex(of: "="), equals > assignment.startIndex else {
-                throw CommandFailure(.wrong, "--var takes NAME=VALUE, not \"\(assignment)\"")
-            }
-            vars.append((String(assignment[..<equals]), String(assignment[assignment.index(after: equals)...])))
-        }
+        vars = try arguments.assignments("--var")
         duration = try arguments.duration("--duration")
         trace = arguments.value("--trace")
         record = arguments.value("--record")
         json = arguments.wantsJSON
+        try Self.check(target: target, line: line)
+    }
+
+    /// Without a line only a SIP address can be called.
+    static func check(target: String, line: String?) throws(CommandFailure) {
         if line == nil, !target.lowercased().hasPrefix("sip:"), !target.lowercased().hasPrefix("sips:") {
             throw CommandFailure(
                 .wrong, "\"\(target)\" is no SIP address", mend: "write sip:100@host:5060, or name a --line for a number")

@@ -155,6 +155,18 @@ package struct CommandArguments: Equatable, Sendable {
         return number
     }
 
+    /// `NAME=VALUE`, in the order given; all values are text.
+    package func assignments(_ option: String) throws(CommandFailure) -> [(name: String, value: String)] {
+        var result: [(name: String, value: String)] = []
+        for assignment in all(option) {
+            guard let equals = assignment.firstIndex(of: "="), equals > assignment.startIndex else {
+                throw CommandFailure(.wrong, "\(option) takes NAME=VALUE, not \"\(assignment)\"")
+            }
+            result.append((String(assignment[..<equals]), String(assignment[assignment.index(after: equals)...])))
+        }
+        return result
+    }
+
     /// A duration as flows write it.
     package func duration(_ option: String) throws(CommandFailure) -> Duration? {
         guard let text = value(option) else { return nil }

@@ -64,14 +64,7 @@ package enum CallCommand {
             }
             return flow
         }
-        let loaded = try FlowFiles.usable(
-            file, environmentNames: Set(configuration.environmentNames), arguments: Set(options.vars.map(\.name)))
-        guard loaded.flow.direction.allows(.outbound) else {
-            throw CommandFailure(
-                .wrong, "\(file) is a flow for calls that come in",
-                mend: "use it with ringwright serve, or give it `direction: both`")
-        }
-        return loaded.flow
+        return try FlowFiles.outbound(file, configuration, arguments: Set(options.vars.map(\.name)))
     }
 
     private static func words(for state: CallState) -> String? {

@@ -1,5 +1,6 @@
 // `ringwright check`: the mistakes of flows and configurations.
 
+import Basics
 package import FlowEngine
 
 package enum CheckCommand {

@@ -1,5 +1,6 @@
 // `ringwright doctor`.
 
+import Basics
 import FlowEngine
 
 package enum DoctorCommand {

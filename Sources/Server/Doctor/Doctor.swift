@@ -1,5 +1,6 @@
 // `ringwright doctor`: what would go wrong on this machine with this configuration, and the mend.
 
+package import Basics
 package import FlowEngine
 
 /// What one look at the machine found.

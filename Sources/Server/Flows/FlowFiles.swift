@@ -1,5 +1,6 @@
 // The one place at which commands load flows: always with prompts that were really read.
 
+import CallEngine
 package import FlowEngine
 
 package enum FlowFiles {
@@ -30,5 +31,18 @@ package enum FlowFiles {
             throw CommandFailure(.wrong, "the flow cannot be used:\n" + errors.joined(separator: "\n"))
         }
         return (flow, result.diagnostics)
+    }
+
+    /// A flow for calls that go out.
+    static func outbound(
+        _ file: String, _ configuration: Configuration, arguments: Set<String>
+    ) throws(CommandFailure) -> Flow {
+        let loaded = try usable(file, environmentNames: Set(configuration.environmentNames), arguments: arguments)
+        guard loaded.flow.direction.allows(.outbound) else {
+            throw CommandFailure(
+                .wrong, "\(file) is a flow for calls that come in",
+                mend: "use it with ringwright serve, or give it `direction: both`")
+        }
+        return loaded.flow
     }
 }

@@ -1,6 +1,7 @@
 // The flows of a server, loaded and checked before the first call: the routes' and the one that takes all other calls.
 
 package import Audio
+import Basics
 package import CallEngine
 package import FlowEngine
 

@@ -1,5 +1,6 @@
 // A line of the log, as text for people or as JSON for collectors.
 
+import Basics
 import Foundation
 
 package struct LogLine: Sendable {

@@ -1,5 +1,6 @@
 // What a running server tells about itself on /metrics and /healthz: plain figures, gathered by the composition.
 
+import Basics
 package import CallEngine
 
 /// The figures of one moment.

@@ -1,6 +1,6 @@
 // The result of a call as people and scripts read it: one JSON object (docs/commands.md), or a few lines.
 
-import Basics
+package import Basics
 package import CallEngine
 package import FlowEngine
 

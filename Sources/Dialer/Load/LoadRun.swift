@@ -1,0 +1,203 @@
+// A load run over all loops of an engine: begins together, looks at itself once a second, ends when the last call is over.
+
+import Basics
+package import CallEngine
+package import Reactor
+
+/// What is to be seen while a run goes on.
+package struct LoadProgress: Sendable {
+    package var elapsed: Duration
+    package var statistics: LoadStatistics
+    package var active: Int
+    /// Starts in the second before.
+    package var rate: Double
+    package var health: GeneratorHealth
+}
+
+/// What came of it.
+package struct LoadReport: Sendable {
+    package var statistics: LoadStatistics
+    package var health: GeneratorHealth
+    package var retransmissions: Int
+    /// From the first start to the end of the last call.
+    package var elapsed: Duration
+    /// Somebody ended it before its time.
+    package var wasCut: Bool
+    package var plannedCalls: Int?
+    package var plannedRate: Double?
+}
+
+/// One run; used from a thread that is none of its loops.
+package final class LoadRun: Sendable {
+    private struct State {
+        var drivers: [LoopBound<LoadDriver>] = []
+        var running = 0
+        var wasCut = false
+        var over: CheckedContinuation<Void, Never>?
+    }
+
+    private let plan: LoadPlan
+    private let engine: Engine
+    private let loops: [EpollLoop]
+    private let state = Locked(State())
+
+    /// - Parameter loops: the engine's.
+    package init(_ plan: LoadPlan, engine: Engine, loops: [EpollLoop]) {
+        self.plan = plan
+        self.engine = engine
+        self.loops = loops
+    }
+
+    /// Runs it to its end. `progress` is told once a second, on the control loop.
+    /// - Parameter control: none of the engine's loops.
+    package func run(control: EpollLoop, progress: @escaping @Sendable (LoadProgress) -> Void) async -> LoadReport {
+        let (plan, engine, loops, state) = (plan, engine, loops, state)
+        let before = engine.collect { $0.endpoint.retransmissions }.reduce(0, +)
+        let media = engine.mediaCounters
+        let signaling = engine.signalingCounters
+        let drops = engine.droppedHandOvers
+        // Time for all loops to hear of it.
+        let start = control.runAndWait { control.now } + .milliseconds(20)
+        let ticker = control.runAndWait {
+            LoopBound(LoadTicker(loops: loops, engine: engine, start: start, on: control, progress: progress), on: control)
+        }
+        await withCheckedContinuation { continuation in
+            state.withLock {
+                $0.over = continuation
+                $0.running = loops.count
+            }
+            for index in loops.indices {
+                let share = (index: index, count: loops.count)
+                engine.withShard(index) { shard in
+                    let driver = LoadDriver(plan, shard: shard, share: share, start: start) { engine.gate.active }
+                    driver.onEnd = { Self.oneEnded(state) }
+                    let bound = LoopBound(driver, on: shard.loop)
+                    let isCut = state.withLock { state in
+                        state.drivers.append(bound)
+                        return state.wasCut
+                    }
+                    driver.run()
+                    if isCut { driver.drain() }
+                    ticker.run { $0.add(bound) }
+                }
+            }
+        }
+        let drivers = state.withLock { $0.drivers }
+        var report = LoadReport(
+            statistics: LoadStatistics(), health: ticker.runAndWait { $0.stop() }, retransmissions: 0,
+            elapsed: control.runAndWait { control.now } - start, wasCut: state.withLock { $0.wasCut },
+            plannedCalls: plan.plannedCalls, plannedRate: plan.plannedRate)
+        for driver in drivers {
+            let (statistics, pacer, heldBack) = driver.runAndWait { ($0.statistics, $0.pacer, $0.heldBack) }
+            report.statistics.merge(statistics)
+            report.health.lateness.merge(pacer.lateness)
+            report.health.lateStarts += pacer.late
+            report.health.heldBack += heldBack
+        }
+        report.retransmissions = engine.collect { $0.endpoint.retransmissions }.reduce(0, +) - before
+        let after = engine.mediaCounters
+        report.health.portRefusals = after.ports.refused - media.ports.refused
+        report.health.lackedDescriptors = after.ports.lackedDescriptors - media.ports.lackedDescriptors
+        report.health.slices = after.clock.slices - media.clock.slices
+        report.health.lateSlices = after.clock.lateSlices - media.clock.lateSlices
+        report.health.skippedTicks = after.clock.skippedTicks - media.clock.skippedTicks
+        report.health.dropped += engine.droppedHandOvers - drops
+        report.health.sendFailures =
+            ownFailures(engine.signalingCounters) - ownFailures(signaling) + after.droppedOnSending - media.droppedOnSending
+        return report
+    }
+
+    /// Messages that this machine did not send; what nobody took at the other end is not its doing.
+    private func ownFailures(_ counters: SignalingCounters) -> UInt64 { counters.sendFailures - counters.refusedDatagrams }
+
+    private static func oneEnded(_ state: Locked<State>) {
+        let over = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.running -= 1
+            guard state.running == 0 else { return nil }
+            defer { state.over = nil }
+            return state.over
+        }
+        over?.resume()
+    }
+
+    /// No new calls from now on: the run is cut short. From any thread.
+    package func drain() { cut { $0.drain() } }
+
+    /// Ends every call. From any thread.
+    package func stop() { cut { $0.stop() } }
+
+    /// Another rate from now on, of the whole run. From any thread.
+    package func change(to rate: Double) {
+        for driver in state.withLock({ $0.drivers }) { driver.run { $0.change(to: rate) } }
+    }
+
+    private func cut(_ action: @escaping @Sendable (LoadDriver) -> Void) {
+        let drivers = state.withLock { state in
+            state.wasCut = true
+            return state.drivers
+        }
+        for driver in drivers { driver.run(action) }
+    }
+}
+
+/// Looks at the loops once a second. Belongs to the control loop.
+private final class LoadTicker {
+    private let loops: [EpollLoop]
+    private let engine: Engine
+    private let start: Instant
+    private let loop: EventLoop
+    private let progress: @Sendable (LoadProgress) -> Void
+    private var drivers: [LoopBound<LoadDriver>] = []
+    private var watch: GeneratorWatch
+    private var timer: LoopTimer?
+    private var placed = 0
+    private var next: Instant
+
+    init(
+        loops: [EpollLoop], engine: Engine, start: Instant, on loop: EventLoop,
+        progress: @escaping @Sendable (LoadProgress) -> Void
+    ) {
+        self.loops = loops
+        self.engine = engine
+        self.start = start
+        self.loop = loop
+        self.progress = progress
+        watch = GeneratorWatch(loops)
+        watch.look(loops, at: loop.now)
+        next = start + .seconds(1)
+        schedule()
+    }
+
+    func add(_ driver: LoopBound<LoadDriver>) { drivers.append(driver) }
+
+    private func schedule() {
+        timer = loop.schedule(at: next) { [weak self] in self?.tick() }
+        next = next + .seconds(1)
+    }
+
+    private func tick() {
+        watch.look(loops, at: loop.now)
+        var statistics = LoadStatistics()
+        var health = watch.health
+        for driver in drivers {
+            let (part, pacer) = driver.runAndWait { ($0.statistics, $0.pacer) }
+            statistics.merge(part)
+            health.lateness.merge(pacer.lateness)
+            health.lateStarts += pacer.late
+        }
+        let rate = Double(statistics.placed - placed)
+        placed = statistics.placed
+        progress(
+            LoadProgress(
+                elapsed: loop.now - start, statistics: statistics, active: engine.gate.active, rate: rate, health: health))
+        schedule()
+    }
+
+    /// The last look.
+    func stop() -> GeneratorHealth {
+        timer?.cancel()
+        timer = nil
+        watch.look(loops, at: loop.now)
+        return watch.finish()
+    }
+}

@@ -1,0 +1,59 @@
+// Figures over time in a bounded number of intervals: they begin with a second each, and double whenever there are too many.
+
+import Basics
+
+package struct IntervalSeries: Equatable, Sendable {
+    package struct Interval: Equatable, Sendable {
+        package var placed = 0
+        package var answered = 0
+        package var failed = 0
+        /// The most calls at a time that were seen in it.
+        package var peak = 0
+        /// Milliseconds to the answer, summed, and of how many calls.
+        package var answerSum = 0.0
+        package var answerCount = 0
+
+        mutating func add(_ other: Interval) {
+            placed += other.placed
+            answered += other.answered
+            failed += other.failed
+            peak = max(peak, other.peak)
+            answerSum += other.answerSum
+            answerCount += other.answerCount
+        }
+    }
+
+    private static let most = 1200
+    /// Seconds of each.
+    package private(set) var length = 1
+    package private(set) var intervals: [Interval] = []
+
+    package init() {}
+
+    /// Changes the interval of that time from the start.
+    package mutating func at(_ time: Duration, _ change: (inout Interval) -> Void) {
+        let second = max(0, Int(time.nanoseconds / 1_000_000_000))
+        while second / length >= Self.most { halve() }
+        let index = second / length
+        while intervals.count <= index { intervals.append(Interval()) }
+        change(&intervals[index])
+    }
+
+    package mutating func merge(_ other: IntervalSeries) {
+        var other = other
+        while length < other.length { halve() }
+        while other.length < length { other.halve() }
+        while intervals.count < other.intervals.count { intervals.append(Interval()) }
+        for (index, interval) in other.intervals.enumerated() { intervals[index].add(interval) }
+    }
+
+    /// Makes one of each two.
+    private mutating func halve() {
+        length *= 2
+        intervals = stride(from: 0, to: intervals.count, by: 2).map { index in
+            var sum = intervals[index]
+            if index + 1 < intervals.count { sum.add(intervals[index + 1]) }
+            return sum
+        }
+    }
+}

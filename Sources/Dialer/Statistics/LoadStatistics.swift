@@ -1,0 +1,130 @@
+// What a load run counts: plain sums and histograms, one set a loop, merged for the report. Memory is fixed, however many calls there are.
+
+package import Basics
+package import CallEngine
+
+/// How a call of a load run ended.
+package struct LoadOutcome: Sendable {
+    /// Why it is counted as failed.
+    package enum Failure: Equatable, Sendable {
+        /// A final answer of the target.
+        case status(Int)
+        /// Everything else, by its name: a cause of `CallEnd`, `expectation`, `bye-timeout`.
+        case cause(String)
+    }
+
+    /// nil: it went as it was to go.
+    package var failure: Failure?
+    package var wasAnswered: Bool
+    package var timings: CallTimings
+    package var media: MediaReport
+    /// Mean opinion score; nil without media.
+    package var score: Double?
+
+    package init(failure: Failure?, wasAnswered: Bool, timings: CallTimings, media: MediaReport, score: Double?) {
+        self.failure = failure
+        self.wasAnswered = wasAnswered
+        self.timings = timings
+        self.media = media
+        self.score = score
+    }
+}
+
+/// The sums of a run, or of a loop's share.
+package struct LoadStatistics: Sendable {
+    package var placed = 0
+    package var answered = 0
+    package var failed = 0
+    package var byStatus: [Int: Int] = [:]
+    package var byCause: [String: Int] = [:]
+    /// From the INVITE to the first 18x and to the answer, and from a BYE to its answer; microseconds.
+    package var ringing = Histogram()
+    package var answer = Histogram()
+    package var bye = Histogram()
+    package var sent: UInt64 = 0
+    package var received: UInt64 = 0
+    package var lost: Int64 = 0
+    /// Microseconds, a value a call that heard something.
+    package var jitter = Histogram()
+    /// Hundredths, a value a call that heard something.
+    package var score = Histogram()
+    /// Answered calls that sent audio and heard none.
+    package var oneWay = 0
+    package var firstStart: Instant?
+    package var lastStart: Instant?
+    /// The same over time.
+    package var series = IntervalSeries()
+
+    package init() {}
+
+    package mutating func started(at now: Instant, since start: Instant, active: Int) {
+        placed += 1
+        if firstStart == nil { firstStart = now }
+        lastStart = now
+        series.at(now - start) { interval in
+            interval.placed += 1
+            interval.peak = max(interval.peak, active)
+        }
+    }
+
+    package mutating func ended(_ outcome: LoadOutcome, at now: Instant, since start: Instant) {
+        if outcome.wasAnswered { answered += 1 }
+        if let duration = outcome.timings.ringing { ringing.record(duration.nanoseconds / 1000) }
+        if let duration = outcome.timings.answer { answer.record(duration.nanoseconds / 1000) }
+        sent += outcome.media.sent
+        received += outcome.media.received
+        lost += max(0, outcome.media.lost)
+        if outcome.media.received > 0 { jitter.record(outcome.media.jitter.nanoseconds / 1000) }
+        if let score = outcome.score { self.score.record(Int64((score * 100).rounded())) }
+        if outcome.wasAnswered, outcome.media.sent > 0, outcome.media.received == 0 { oneWay += 1 }
+        if let failure = outcome.failure { count(failure) }
+        series.at(now - start) { interval in
+            if outcome.failure != nil { interval.failed += 1 }
+            if outcome.wasAnswered { interval.answered += 1 }
+            if let duration = outcome.timings.answer {
+                interval.answerSum += duration.milliseconds
+                interval.answerCount += 1
+            }
+        }
+    }
+
+    /// Counts a failure that came to light after the call.
+    package mutating func failedLater(_ failure: LoadOutcome.Failure, at now: Instant, since start: Instant) {
+        count(failure)
+        series.at(now - start) { $0.failed += 1 }
+    }
+
+    private mutating func count(_ failure: LoadOutcome.Failure) {
+        failed += 1
+        switch failure {
+        case .status(let status): byStatus[status, default: 0] += 1
+        case .cause(let cause): byCause[cause, default: 0] += 1
+        }
+    }
+
+    package mutating func merge(_ other: LoadStatistics) {
+        placed += other.placed
+        answered += other.answered
+        failed += other.failed
+        byStatus.merge(other.byStatus, uniquingKeysWith: +)
+        byCause.merge(other.byCause, uniquingKeysWith: +)
+        ringing.merge(other.ringing)
+        answer.merge(other.answer)
+        bye.merge(other.bye)
+        sent += other.sent
+        received += other.received
+        lost += other.lost
+        jitter.merge(other.jitter)
+        score.merge(other.score)
+        oneWay += other.oneWay
+        firstStart = [firstStart, other.firstStart].compactMap { $0 }.min()
+        lastStart = [lastStart, other.lastStart].compactMap { $0 }.max()
+        series.merge(other.series)
+    }
+
+    /// Calls a second over the time in which calls began; nil with fewer than two.
+    package var rateAchieved: Double? {
+        guard placed > 1, let firstStart, let lastStart, lastStart > firstStart else { return nil }
+        return Double(placed - 1) / (lastStart - firstStart).seconds
+    }
+}

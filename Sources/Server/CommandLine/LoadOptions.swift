@@ -1,0 +1,206 @@
+// `ringwright load`: drives a SIP connection at a rate.
+
+import Basics
+import CallEngine
+package import Dialer
+import FlowEngine
+import Foundation
+
+package struct LoadOptions: Sendable {
+    package static let syntax = CommandSyntax(
+        name: "load", summary: "drives a SIP connection at a rate, and tells what came back", arguments: "TARGET", count: 1...1,
+        options: CommandOption.configuration + [
+            .line,
+            CommandOption("--rate", "N", "calls a second, such as 100 or 0.5"),
+            CommandOption("--ramp", "FROM..TO/TIME", "from one rate evenly to another, such as 10..500/30s"),
+            CommandOption("--steps", "RATE/TIME,…", "one rate after the other, such as 50/10s,100/10s,200/1m"),
+            CommandOption(
+                "--users", "N", "so many callers, each of whom calls again and again (--rate: how many come in a second)"),
+            CommandOption("--arrivals", "FILE", "a CSV file: calls begin at the seconds in its column `time`, or its first one"),
+            CommandOption("--speed", "FACTOR", "plays --arrivals so many times faster (default: 1)"),
+            CommandOption("--poisson", nil, "calls come at random around the rate, as independent callers do"),
+            CommandOption("--calls", "N", "ends after so many calls"),
+            CommandOption("--duration", "TIME", "for how long calls begin, such as 60s"),
+            CommandOption("--concurrency", "N", "calls at a time, at most"),
+            CommandOption(
+                "--hold", "TIME",
+                "how long calls last from the answer on: 10s (the default), exponential(10s), uniform(5s,15s), …"
+            ),
+            CommandOption("--pause", "TIME", "how long a user waits before the next call (default: 1s)"),
+            CommandOption("--answer-timeout", "TIME", "how long an answer is waited for (default: 60s)"),
+            CommandOption("--media", "none|play|echo", "what calls send: nothing (the default), audio, or what they hear"),
+            CommandOption("--prompt", "FILE", "what --media play plays (default: a tone)"),
+            CommandOption("--flow", "FLOW", "what each call does instead of being held"),
+            CommandOption("--var", "NAME=VALUE", repeatable: true, "sets a variable of the flow"),
+            CommandOption("--from", "URI", "who calls (default: the line's caller-id)"),
+            CommandOption("--loops", "N", "threads for calls (default: one a processor)"),
+            CommandOption("--seed", "N", "of chance; the same seed gives the same arrivals"),
+            CommandOption("--report", "FOLDER", "writes summary.json and intervals.csv into this folder"),
+            .json
+        ],
+        examples: [
+            ("load sip:100@127.0.0.1:5060 --rate 100 --duration 60s --hold 10s", "6000 calls of ten seconds, 1000 at a time"),
+            (
+                "load sip:100@127.0.0.1:5060 --ramp 10..500/30s --media play --report run/load --json",
+                "raises the rate from 10 to 500 calls a second"
+            )
+        ])
+
+    package var target: String
+    package var configuration: ConfigurationOptions
+    package var line: String?
+    package var source: LoadPlan.Source
+    package var calls: Int?
+    package var duration: Duration?
+    package var concurrency: Int?
+    package var hold: HoldTime
+    package var answerTimeout: Duration
+    package var media: String
+    package var prompt: String?
+    package var flow: String?
+    package var vars: [(name: String, value: String)]
+    package var from: String?
+    package var loops: Int?
+    package var seed: UInt64
+    package var report: String?
+    package var json: Bool
+
+    package init(_ arguments: CommandArguments) throws(CommandFailure) {
+        target = arguments.arguments[0]
+        configuration = try ConfigurationOptions(arguments)
+        line = arguments.value("--line")
+        try CallOptions.check(target: target, line: line)
+        calls = try arguments.integer("--calls", in: 1...1_000_000_000)
+        duration = try arguments.duration("--duration")
+        concurrency = try arguments.integer("--concurrency", in: 1...1_000_000)
+        answerTimeout = try arguments.duration("--answer-timeout") ?? .seconds(60)
+        prompt = arguments.value("--prompt")
+        flow = arguments.value("--flow")
+        vars = try arguments.assignments("--var")
+        from = arguments.value("--from")
+        loops = try arguments.integer("--loops", in: 1...256)
+        seed = UInt64(try arguments.integer("--seed", in: 0...Int.max) ?? Int(SystemRandomNumberGenerator.positive()))
+        report = arguments.value("--report")
+        json = arguments.wantsJSON
+        do throws(HoldTime.Problem) {
+            hold = try HoldTime(arguments.value("--hold") ?? "10s")
+        } catch {
+            throw CommandFailure(.wrong, "--hold: \(error.message)")
+        }
+        media = arguments.value("--media") ?? (prompt == nil ? "none" : "play")
+        guard ["none", "play", "echo"].contains(media) else {
+            throw CommandFailure(.wrong, "--media is none, play or echo, not \"\(media)\"")
+        }
+        if prompt != nil, media != "play" { throw CommandFailure(.wrong, "--prompt is for --media play") }
+        if flow != nil {
+            for option in ["--media", "--prompt", "--hold", "--answer-timeout"] where arguments.has(option) {
+                throw CommandFailure(.wrong, "\(option) and --flow exclude each other", mend: "the flow says what a call does")
+            }
+        } else if arguments.has("--var") {
+            throw CommandFailure(.wrong, "--var sets a variable of a flow", mend: "name it by --flow")
+        }
+        source = try LoadSourceReader(arguments).source()
+        if !endsByItself {
+            throw CommandFailure(.wrong, "the run would never end", mend: "say --duration 60s or --calls 1000")
+        }
+        if case .arrivals(.rate(let profile, _)) = source, duration == nil, calls == nil, arguments.has("--ramp") {
+            // A ramp without a time of its own ends with the ramp.
+            duration = .nanoseconds(Int64(profile.pieces[0].length * 1e9))
+        }
+    }
+
+    private var endsByItself: Bool {
+        if calls != nil || duration != nil { return true }
+        switch source {
+        case .users: return false
+        case .arrivals(.times): return true
+        case .arrivals(.rate(let profile, _)):
+            return profile.end.isFinite || profile.pieces.count == 2 && profile.pieces[0].from != profile.pieces[0].to
+        }
+    }
+}
+
+/// Reads what begins calls: exactly one of the options that say so.
+private struct LoadSourceReader {
+    let arguments: CommandArguments
+
+    init(_ arguments: CommandArguments) { self.arguments = arguments }
+
+    func source() throws(CommandFailure) -> LoadPlan.Source {
+        let given = ["--ramp", "--steps", "--users", "--arrivals"].filter { arguments.has($0) }
+        if given.count > 1 { throw CommandFailure(.wrong, "\(given[0]) and \(given[1]) exclude each other") }
+        if let other = given.first, other != "--users", arguments.has("--rate") {
+            throw CommandFailure(.wrong, "\(other) and --rate exclude each other", mend: "leave --rate out")
+        }
+        if arguments.has("--pause"), given.first != "--users" { throw CommandFailure(.wrong, "--pause is for --users") }
+        if arguments.has("--speed"), given.first != "--arrivals" { throw CommandFailure(.wrong, "--speed is for --arrivals") }
+        let poisson = arguments.has("--poisson")
+        if poisson, let other = given.first, other == "--users" || other == "--arrivals" {
+            throw CommandFailure(.wrong, "--poisson is for rates, not for \(other)")
+        }
+        switch given.first {
+        case "--ramp": return .arrivals(.rate(try ramp(), poisson: poisson))
+        case "--steps": return .arrivals(.rate(try steps(), poisson: poisson))
+        case "--arrivals":
+            let speed = try arguments.value("--speed").map { text throws(CommandFailure) in try rate("--speed", text) } ?? 1
+            return .arrivals(.times(try ArrivalFile.read(arguments.value("--arrivals") ?? "").map { $0 / speed }))
+        case "--users":
+            let users = try arguments.integer("--users", in: 1...1_000_000) ?? 1
+            let pace = try arguments.value("--rate").map { text throws(CommandFailure) in try rate("--rate", text) }
+            return .users(users, pause: try arguments.duration("--pause") ?? .seconds(1), rate: pace ?? Double(users))
+        default:
+            guard let text = arguments.value("--rate") else {
+                throw CommandFailure(.wrong, "load needs --rate", mend: "or --ramp, --steps, --users or --arrivals")
+            }
+            return .arrivals(.rate(.constant(try rate("--rate", text)), poisson: poisson))
+        }
+    }
+
+    private func rate(_ option: String, _ text: some StringProtocol) throws(CommandFailure) -> Double {
+        guard let value = Double(text), value > 0, value <= 1_000_000 else {
+            throw CommandFailure(.wrong, "\(option) is a number over 0, such as 100 or 0.5, not \"\(text)\"")
+        }
+        return value
+    }
+
+    private func ramp() throws(CommandFailure) -> RateProfile {
+        let text = arguments.value("--ramp") ?? ""
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let rates = parts[0].components(separatedBy: "..")
+        guard parts.count == 2, rates.count == 2, let from = Double(rates[0]), let to = Double(rates[1]), from >= 0, to >= 0,
+            max(from, to) > 0, max(from, to) <= 1_000_000
+        else { throw CommandFailure(.wrong, "--ramp is FROM..TO/TIME, such as 10..500/30s, not \"\(text)\"") }
+        let seconds = try time("--ramp", parts[1])
+        return from == to ? .steps([(from, seconds)]) : .ramp(from: from, to: to, seconds: seconds)
+    }
+
+    private func steps() throws(CommandFailure) -> RateProfile {
+        var steps: [(rate: Double, seconds: Double)] = []
+        let text = arguments.value("--steps") ?? ""
+        let items = text.split(separator: ",", omittingEmptySubsequences: false)
+        for (index, item) in items.enumerated() {
+            let parts = item.split(separator: "/", omittingEmptySubsequences: false)
+            guard let value = Double(parts[0]), value >= 0, value <= 1_000_000, parts.count <= 2,
+                parts.count == 2 || index == items.count - 1
+            else { throw CommandFailure(.wrong, "--steps is RATE/TIME,…, such as 50/10s,100/10s, not \"\(text)\"") }
+            steps.append((value, parts.count == 2 ? try time("--steps", parts[1]) : .infinity))
+        }
+        guard steps.contains(where: { $0.rate > 0 }) else { throw CommandFailure(.wrong, "--steps has no rate over 0") }
+        return .steps(steps)
+    }
+
+    private func time(_ option: String, _ text: some StringProtocol) throws(CommandFailure) -> Double {
+        let seconds: Double
+        do throws(FlowDuration.Problem) {
+            seconds = try FlowDuration.parse(String(text)).seconds
+        } catch {
+            throw CommandFailure(.wrong, "\(option): \(error.message)")
+        }
+        guard seconds > 0 else { throw CommandFailure(.wrong, "\(option): the time is zero") }
+        return seconds
+    }
+}
+
+extension SystemRandomNumberGenerator {
+    fileprivate static func positive() -> UInt32 { .random(in: 0 ... .max) }
+}

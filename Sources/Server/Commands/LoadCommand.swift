@@ -1,0 +1,150 @@
+// `ringwright load`: many calls at a rate, and what came back.
+
+import Basics
+import CallEngine
+import Dialer
+import FlowEngine
+import Foundation
+import Reactor
+import Web
+
+package enum LoadCommand {
+    /// Runs it. `progress` gets a line a second, on some thread.
+    package static func run(
+        _ options: LoadOptions, stops: StopRequests, progress: @escaping @Sendable (String) -> Void
+    ) async throws(CommandFailure) -> CommandOutcome {
+        let (configuration, warnings) = try options.configuration.load()
+        for warning in warnings { progress(warning.description) }
+        if let line = options.line { _ = try configuration.line(chosen: line) }
+        let client = HTTPClient()
+        defer { client.stopAndWait() }
+        let plan = try plan(options, configuration, client)
+        if let folder = options.report { try MessageFolder.make(folder) }
+        _ = try? DescriptorLimit.raise()
+        let calling = try CallingEngine(
+            configuration, settings(options, configuration),
+            loopCount: options.loops ?? ProcessInfo.processInfo.activeProcessorCount)
+        defer { calling.close() }
+        let control = try startedLoop("control")
+        defer { control.stop(within: .seconds(1)) }
+        let run = LoadRun(plan, engine: calling.engine, loops: calling.loops)
+        stops.handle { count in
+            if count == 1 {
+                progress("no new calls; waiting for those that run (again: ends them)")
+                run.drain()
+            } else {
+                run.stop()
+            }
+        }
+        let report = await run.run(control: control) { progress(line(for: $0, plan)) }
+        stops.handle(nil)
+        if let folder = options.report { try LoadFiles.write(report, into: folder) }
+        return CommandOutcome(
+            lines: [options.json ? report.json.text : report.summary], note: options.json ? notes(report) : "",
+            status: status(of: report))
+    }
+
+    /// A run that this machine spoiled says nothing about the target; one that was cut short is no success.
+    static func status(of report: LoadReport) -> ExitStatus {
+        if !report.health.limitsHit.isEmpty { return .unable }
+        return report.statistics.failed > 0 || report.wasCut || report.statistics.placed == 0 ? .failed : .passed
+    }
+
+    private static func notes(_ report: LoadReport) -> String {
+        report.health.limitsHit.map {
+            "ringwright: not valid: this machine reached its own limit (\($0.rawValue)); \($0.mend)"
+        }.joined(separator: "\n")
+    }
+
+    private static func startedLoop(_ name: String) throws(CommandFailure) -> EpollLoop {
+        do throws(SystemError) {
+            let loop = try EpollLoop(name: name)
+            try loop.start()
+            return loop
+        } catch {
+            throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
+        }
+    }
+
+    private static func settings(_ options: LoadOptions, _ configuration: Configuration) -> EngineSettings {
+        var settings = configuration.engineSettings
+        settings.listeners = CallingEngine.anywhere
+        settings.opensWebSockets = options.target.lowercased().contains("transport=ws")
+        settings.limits.calls = 10_000_000
+        if configuration.rtp.ports == Configuration.RTP().ports { settings.rtpPorts = 10_000...31_999 }
+        if options.flow == nil, options.media == "none" {
+            settings.sendsSilence = false
+            settings.rtpTimeout = .zero
+        }
+        return settings
+    }
+
+    private static func plan(
+        _ options: LoadOptions, _ configuration: Configuration, _ client: HTTPClient
+    ) throws(CommandFailure) -> LoadPlan {
+        var plan = LoadPlan(
+            request: CallRequest(target: options.target, line: options.line, from: options.from), source: options.source)
+        plan.calls = options.calls
+        plan.duration = options.duration
+        plan.concurrency = options.concurrency
+        plan.hold = options.hold
+        plan.answerTimeout = options.answerTimeout
+        plan.seed = options.seed
+        plan.score = { VoiceQuality.meanOpinionScore(of: $0, codec: $1) }
+        switch options.media {
+        case "play": plan.media = .play(try sound(options.prompt))
+        case "echo": plan.media = .echo
+        default: plan.media = .none
+        }
+        if let file = options.flow {
+            plan.flow = try FlowFiles.outbound(file, configuration, arguments: Set(options.vars.map(\.name)))
+            let arguments = Dictionary(options.vars.map { ($0.name, Value.string($0.value)) }, uniquingKeysWith: { $1 })
+            plan.environment = { configuration.flowEnvironment(arguments: arguments, requester: FlowRequester(client: client)) }
+        }
+        return plan
+    }
+
+    private static func sound(_ prompt: String?) throws(CommandFailure) -> AudioSource {
+        guard let prompt else { return .tone(frequencies: [440], cadence: []) }
+        let path = prompt.hasPrefix("/") ? prompt : FileManager.default.currentDirectoryPath + "/" + prompt
+        switch AudioPromptInspector().inspect(path: path) {
+        case .playable: return .file(path: path)
+        case .missing: throw CommandFailure(.wrong, "--prompt: there is no file \(prompt)")
+        case .unreadable(let why): throw CommandFailure(.wrong, "--prompt: \(prompt): \(why)")
+        }
+    }
+
+    private static func line(for progress: LoadProgress, _ plan: LoadPlan) -> String {
+        let statistics = progress.statistics
+        var line = "\(Int(progress.elapsed.seconds)) s: \(statistics.placed) calls"
+        if let planned = plan.plannedCalls { line += " of \(planned)" }
+        line +=
+            ", \(Int(progress.rate))/s, \(progress.active) active, \(statistics.answered) answered, \(statistics.failed) failed"
+        if statistics.answer.count > 0 {
+            line += ", answer p99 \(JSONText.number(Double(statistics.answer.quantile(0.99)) / 1000, digits: 1).text) ms"
+        }
+        let limits = progress.health.limitsHit
+        return limits.isEmpty ? line : line + "; this machine: \(limits.map(\.rawValue).joined(separator: ", "))"
+    }
+}
+
+/// The files of `--report`.
+enum LoadFiles {
+    static func write(_ report: LoadReport, into folder: String) throws(CommandFailure) {
+        var table = "second,placed,answered,failed,peak_concurrency,answer_ms_mean\n"
+        let series = report.statistics.series
+        for (index, interval) in series.intervals.enumerated() {
+            let mean =
+                interval.answerCount > 0 ? JSONText.number(interval.answerSum / Double(interval.answerCount), digits: 1).text : ""
+            table +=
+                "\(index * series.length),\(interval.placed),\(interval.answered),\(interval.failed),\(interval.peak),\(mean)\n"
+        }
+        for (name, text) in [("summary.json", report.json.text + "\n"), ("intervals.csv", table)] {
+            do {
+                try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+            } catch {
+                throw CommandFailure(.unable, "\(folder)/\(name) cannot be written: \(error.localizedDescription)")
+            }
+        }
+    }
+}
