@@ -30,13 +30,13 @@ enum CallBench {
                         transport,
                         SocketAddress(
                             ip: arguments.contains("--spread") ? .any4 : .loopback4, port: UInt16(number("--port", 5070)))),
-                    tls: try tls(option), prompt: option("--media"))
+                    tls: transport == .tls ? try tls(option) : nil, prompt: option("--media"))
             case "place":
                 let transport = transport(option("--transport"))
                 let spread = arguments.contains("--spread")
                 try place(
                     Targets(port: number("--target", 5070), transport: transport, spread: spread),
-                    tls: try tls(option, verifies: !spread), rate: number("--rate", 100), count: number("--calls", 100),
+                    tls: transport == .tls ? try tls(option, verifies: !spread) : nil, rate: number("--rate", 100), count: number("--calls", 100),
                     hold: .milliseconds(number("--hold", 0)), prompt: option("--media"))
             default:
                 print("usage: CallBench answer|place …")
@@ -74,21 +74,21 @@ enum CallBench {
     }
 
     static func engine(
-        _ listener: EngineSettings.Listener, tls: TLSContext, rtp: ClosedRange<UInt16>,
+        _ listener: EngineSettings.Listener, tls: TLSContext?, rtp: ClosedRange<UInt16>,
         onIncoming: @escaping @Sendable (Call) -> Void
     ) throws -> Engine {
         let loop = try EpollLoop(name: "loop", pace: pace)
         try loop.start()
         let settings = EngineSettings(
-            listeners: [listener], streams: .init(limit: 100_000), rtpPorts: rtp, limits: .init(calls: 100_000, callsPerSecond: 1_000_000), tls: tls,
-            codecs: ["pcma", "pcmu"])
+            listeners: [listener], streams: .init(limit: 100_000), rtpPorts: rtp,
+            limits: .init(calls: 100_000, callsPerSecond: 1_000_000), tls: tls, codecs: ["pcma", "pcmu"])
         return try Engine(
             settings: settings, loops: [loop], workers: MediaWorkers(),
             nameWorkers: WorkerPool(name: "names", threads: 1, limit: 64), seed: .random(in: 0...UInt64.max),
             onIncoming: onIncoming)
     }
 
-    static func answer(_ listener: EngineSettings.Listener, tls: TLSContext, prompt: String?) throws {
+    static func answer(_ listener: EngineSettings.Listener, tls: TLSContext?, prompt: String?) throws {
         let engine = try engine(listener, tls: tls, rtp: 30000...49999) { call in
             let task = call.loop.spawn {
                 do {
@@ -108,7 +108,7 @@ enum CallBench {
     }
 
     /// Places calls at an even rate; each hangs up `hold` after its answer. Ends when all are over.
-    static func place(_ targets: Targets, tls: TLSContext, rate: Int, count: Int, hold: Duration, prompt: String?) throws {
+    static func place(_ targets: Targets, tls: TLSContext?, rate: Int, count: Int, hold: Duration, prompt: String?) throws {
         // A listener of TLS would need a certificate; without one requests of the peer come by the connections that stand.
         let listener = EngineSettings.Listener(
             targets.transport == .tcp ? .tcp : .udp, SocketAddress(ip: .loopback4, port: 0))

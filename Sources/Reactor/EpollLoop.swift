@@ -231,7 +231,7 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
     private func waitForEvents(_ nanoseconds: Int64) -> Int {
         // An interrupted wait is a turn like any other: the time it had left is computed anew.
         let count = rw_epoll_wait(poller, events, Int32(Self.eventLimit), nanoseconds)
-        precondition(count >= 0 || rw_errno() == EINTR, "epoll_pwait2 failed (errno \(rw_errno()))")
+        precondition(count >= 0 || rw_errno() == EINTR, "waiting for events failed (errno \(rw_errno()))")
         if nanoseconds != 0 {
             inbox.withLock { $0.asleep = false }
         }

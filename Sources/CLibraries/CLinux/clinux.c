@@ -2,9 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -68,8 +71,23 @@ int rw_epoll_change(int epoll, int operation, int fd, unsigned int events, unsig
 }
 
 int rw_epoll_wait(int epoll, struct epoll_event *events, int count, long long nanoseconds) {
+    static atomic_bool is_missing;
+    if (!atomic_load_explicit(&is_missing, memory_order_relaxed)) {
+        struct timespec limit = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+        int ready = (int)syscall(SYS_epoll_pwait2, epoll, events, count, nanoseconds < 0 ? NULL : &limit, NULL, 0);
+        // Kernels before 5.11 answer ENOSYS, filters of system calls that are older than it ENOSYS or EPERM.
+        if (ready >= 0 || (errno != ENOSYS && errno != EPERM)) return ready;
+        atomic_store_explicit(&is_missing, true, memory_order_relaxed);
+    }
+    return rw_epoll_wait_by_poll(epoll, events, count, nanoseconds);
+}
+
+int rw_epoll_wait_by_poll(int epoll, struct epoll_event *events, int count, long long nanoseconds) {
     struct timespec limit = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
-    return (int)syscall(SYS_epoll_pwait2, epoll, events, count, nanoseconds < 0 ? NULL : &limit, NULL, 0);
+    struct pollfd poller = {.fd = epoll, .events = POLLIN};
+    // A poller has input when one of its descriptors is ready.
+    if (nanoseconds != 0 && ppoll(&poller, 1, nanoseconds < 0 ? NULL : &limit, NULL) < 0) return -1;
+    return epoll_wait(epoll, events, count, 0);
 }
 
 int rw_recv_error(int fd, void *address, unsigned int *length, int *error) {

@@ -43,8 +43,10 @@ static inline void rw_prefetch(const void *address, int count) {
 int rw_accept(int fd, void *address, unsigned int *length);
 /// epoll_ctl(2) with 64 bits of data.
 int rw_epoll_change(int epoll, int operation, int fd, unsigned int events, unsigned long long data);
-/// epoll_pwait2(2); a negative time waits without limit.
+/// epoll_pwait2(2), or what does the same where the system lacks it; a negative time waits without limit.
 int rw_epoll_wait(int epoll, struct epoll_event *events, int count, long long nanoseconds);
+/// The same by ppoll(2) and epoll_wait(2), which cost a system call more.
+int rw_epoll_wait_by_poll(int epoll, struct epoll_event *events, int count, long long nanoseconds);
 /// Takes one entry of a socket's error queue (ip(7), IP_RECVERR): 1 with where the datagram went to and why it failed, 0 when empty.
 int rw_recv_error(int fd, void *address, unsigned int *length, int *error);
 
