@@ -1,4 +1,5 @@
 import Basics
+import CLinux
 import Glibc
 import Reactor
 import Testing
