@@ -53,14 +53,14 @@ let package = Package(
         + module("Reactor", ["Basics", "CLinux", "COpenSSL", "CCares"], testsAlsoUse: ["TestKit"])
         + module("SIP", ["Basics", "COpenSSL"])
         + module("SDP", ["Basics"])
-        + module("RTP", ["Basics"])
+        + module("RTP", ["Basics", "COpenSSL"], testsExclude: ["Judge"])
         + module("Audio", ["Basics", "COpenSSL", "CSndFile", "CSpeexDSP", "CSpanDSP", "COpus"])
         + module("Web", ["Basics", "Reactor", "CLinux", "CWebSockets", "CCurl"], testsExclude: ["Peers"])
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
         + module("Dialer", ["Basics", "Reactor", "CallEngine", "FlowEngine"], testsAlsoUse: ["TestKit"])
         + module(
-            "Server", ["Basics", "Reactor", "Audio", "SIP", "RTP", "CallEngine", "FlowEngine", "Dialer", "Web"],
+            "Server", ["Basics", "Reactor", "Audio", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine", "Dialer", "Web"],
             testsAlsoUse: ["TestKit"])
         + [
             // What scripts/bench measures.

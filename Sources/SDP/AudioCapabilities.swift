@@ -166,6 +166,8 @@ package struct AudioAgreement: Equatable, Sendable {
     package var heldByLocal: Bool
     /// Which m= it is, from 0.
     package var mediaIndex: Int
+    /// The keys of an encrypted stream; nil: it is plain.
+    package var secure: SecureAgreement?
 
     /// What we send.
     package var codec: AudioCodec { formats[0].codec }

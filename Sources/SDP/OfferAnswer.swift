@@ -1,5 +1,5 @@
 // Offer/answer (RFC 3264, RFC 6337) for a session with one audio stream, as a value: descriptions in, octets and an agreement out.
-// Copy it for each early dialog of a forked call. It does no SRTP and no ICE yet: descriptions that demand one are refused.
+// Copy it for each early dialog of a forked call. It does no DTLS and no ICE: descriptions that demand one are refused.
 //
 //   state        event                 next
 //   idle         makeOffer             offered          idle = nothing agreed; stable = an agreement holds
@@ -19,8 +19,12 @@ package enum OfferAnswerError: Error, Equatable, Sendable, CaseIterable {
     case noAudio
     /// m=audio with port 0.
     case audioRejected
-    /// Only protos that we don't speak (SRTP and DTLS for now).
+    /// Only protos that we don't speak (DTLS), or SRTP although it is off.
     case unsupportedTransport
+    /// It is not encrypted, and has to be.
+    case securityRequired
+    /// SRTP without an a=crypto that can be used.
+    case noCommonSuite
     /// No address, a host name, a multicast group, or another address family than ours.
     case noUsableAddress
     /// No audio codec in common (telephone-event is none).
@@ -59,14 +63,19 @@ package struct OfferAnswer: Sendable {
     /// What our last offer said: the numbers under which media may come, even before the answer.
     package private(set) var offeredFormats: [AudioFormat] = []
     private(set) var offeredMux = false
+    /// Keys and what our last offer said of them.
+    private(set) var secure: SecureMedia
     private var ownLastOffer = false
 
     /// `sessionID` is put into o=, and its version starts there too: any number below 2^62, unique to the session.
-    package init(capabilities: AudioCapabilities, local: SocketAddress, sessionID: UInt64) {
+    package init(
+        capabilities: AudioCapabilities, local: SocketAddress, sessionID: UInt64, security: MediaSecurity = .off
+    ) {
         precondition(!local.ip.isUnspecified, "descriptions carry a real address")
         self.capabilities = capabilities
         self.local = local
         self.sessionID = sessionID
+        secure = SecureMedia(policy: security)
         version = sessionID
     }
 
@@ -84,6 +93,9 @@ package struct OfferAnswer: Sendable {
         }
         offeredMux = agreement?.rtcpMux ?? capabilities.offersRTCPMux
         if audioSlot == nil { audioSlot = 0 }
+        let isSecure = agreement.map { $0.secure != nil } ?? secure.policy.isOffered
+        if isSecure { secure.makeOffer(inUse: agreement?.secure?.suite) } else { secure.offerPlain() }
+        setTransport(isSecure: isSecure)
         var offer = writeOffer()
         if isChange(offer) {
             version += 1
@@ -99,10 +111,28 @@ package struct OfferAnswer: Sendable {
         ownLastOffer = false
     }
 
+    /// Whether our offer asks for encryption and may be made again without it: `offered`, and nothing is agreed yet.
+    package var mayOfferPlain: Bool { agreement == nil && secure.policy == .offered && !secure.lines.isEmpty }
+
+    /// Our first offer was refused since it is encrypted: the next one is plain. Only when `mayOfferPlain`.
+    package mutating func offerPlainNext() {
+        precondition(mayOfferPlain)
+        offerFailed()
+        secure.policy = .accepted
+    }
+
+    /// The proto of our line stays what it is as long as it says the truth (`RTP/SAVPF` of their offer, say).
+    private mutating func setTransport(isSecure: Bool) {
+        guard transport.uppercased().hasPrefix("RTP/SAVP") != isSecure else { return }
+        transport = isSecure ? "RTP/SAVP" : "RTP/AVP"
+    }
+
     /// Takes the answer to our offer. A second answer to the same offer is taken as well (183, then a different 200).
     package mutating func receive(answer: SessionDescription) throws(OfferAnswerError) {
         guard isOffering || ownLastOffer, let audioSlot else { throw .unexpected }
         let found = try answer.read { (lines) throws(OfferAnswerError) in try readAnswer(lines, slot: audioSlot) }
+        secure.replaced(agreement?.secure, by: found.secure)
+        setTransport(isSecure: found.secure != nil)
         agreement = found
         isOffering = false
         ownLastOffer = true
@@ -114,7 +144,9 @@ package struct OfferAnswer: Sendable {
     /// Answers an offer and makes its agreement the one that holds. On an error nothing has changed.
     package mutating func answer(to offer: SessionDescription) throws(OfferAnswerError) -> [UInt8] {
         guard !isOffering else { throw .glare }
-        let found = try offer.read { (lines) throws(OfferAnswerError) in try readOffer(lines) }
+        var found = try offer.read { (lines) throws(OfferAnswerError) in try readOffer(lines) }
+        found.agreement.secure = found.crypto.map { secure.accept($0) }
+        secure.replaced(agreement?.secure, by: found.agreement.secure)
         agreement = found.agreement
         audioSlot = found.agreement.mediaIndex
         transport = found.transport

@@ -8,6 +8,8 @@ extension OfferAnswer {
         var agreement: AudioAgreement
         /// The proto of the line, as written.
         var transport: String
+        /// Their a=crypto that we take; nil: the stream is plain.
+        var crypto: CryptoAttribute?
     }
 
     /// Takes the audio line in use when it is still usable, else the first usable one (RFC 3264 section 5.1 lets an offer have
@@ -15,17 +17,21 @@ extension OfferAnswer {
     func readOffer(_ offer: DescriptionLines) throws(OfferAnswerError) -> Accepted {
         var refusal = OfferAnswerError.noAudio
         if let audioSlot, let found = firstUsable(offer, only: audioSlot, &refusal) { return found }
+        // Of a plain and an encrypted line for the same audio the encrypted one is meant to be better.
+        if secure.policy != .off, let found = firstUsable(offer, only: nil, isSecure: true, &refusal) { return found }
         if let found = firstUsable(offer, only: nil, &refusal) { return found }
         throw refusal
     }
 
     /// The first line that is audio and usable; the nearest miss is the reason that is told.
-    private func firstUsable(_ offer: DescriptionLines, only: Int?, _ refusal: inout OfferAnswerError) -> Accepted? {
+    private func firstUsable(
+        _ offer: DescriptionLines, only: Int?, isSecure: Bool = false, _ refusal: inout OfferAnswerError
+    ) -> Accepted? {
         var (place, index) = (0, 0)
         while let (theirs, end) = offer.medium(from: place) {
             defer { (place, index) = (end, index + 1) }
             let line = theirs.medium
-            guard only == nil || only == index, line.isAudio else { continue }
+            guard only == nil || only == index, line.isAudio, !isSecure || line.isSecure else { continue }
             do throws(OfferAnswerError) {
                 return try accept(theirs, line, in: offer, index: index)
             } catch {
@@ -38,13 +44,38 @@ extension OfferAnswer {
     private func accept(
         _ theirs: PartLines, _ line: MediumField, in offer: DescriptionLines, index: Int
     ) throws(OfferAnswerError) -> Accepted {
+        guard line.port != 0 else { throw .audioRejected }
+        let crypto = try crypto(of: theirs, line)
         let remote = try remoteAddress(of: theirs, line, in: offer)
         guard let chosen = choose(from: theirs, line) else { throw .noCommonCodec }
         let events = chooseEvents(from: theirs, line, clockRate: chosen.codec.clockRate)
         let agreement = makeAgreement(
             theirs, in: offer, index: index, remote: remote, formats: events.map { [chosen, AudioFormat($0)] } ?? [chosen],
             sendPayload: chosen.payload, events: events, mux: theirs.last(.rtcpMux) != nil)
-        return Accepted(agreement: agreement, transport: line.transport.equals("RTP/AVP") ? "RTP/AVP" : line.transport.string)
+        return Accepted(
+            agreement: agreement, transport: line.transport.equals("RTP/AVP") ? "RTP/AVP" : line.transport.string, crypto: crypto)
+    }
+
+    /// The a=crypto of their offer that we take; nil for a plain stream where one may be.
+    private func crypto(of theirs: PartLines, _ line: MediumField) throws(OfferAnswerError) -> CryptoAttribute? {
+        if line.isPlain {
+            guard secure.policy != .required else { throw .securityRequired }
+            return nil
+        }
+        guard line.isSecure, secure.policy != .off else { throw .unsupportedTransport }
+        guard let crypto = secure.choose(from: theirs) else { throw .noCommonSuite }
+        return crypto
+    }
+
+    /// What their answer makes of our a=crypto lines; nil for a plain stream. One to an encrypted offer that is plain after all is taken
+    /// where plain would do.
+    private func secureAgreement(of theirs: PartLines, _ line: MediumField) throws(OfferAnswerError) -> SecureAgreement? {
+        guard line.isPlain || line.isSecure, line.isPlain || !secure.lines.isEmpty else { throw .unsupportedTransport }
+        if let agreed = secure.agree(on: theirs) { return agreed }
+        if secure.lines.isEmpty { return nil }
+        guard line.isPlain else { throw .noCommonSuite }
+        guard secure.policy != .required else { throw .securityRequired }
+        return nil
     }
 
     func readAnswer(_ answer: DescriptionLines, slot: Int) throws(OfferAnswerError) -> AudioAgreement {
@@ -64,6 +95,8 @@ extension OfferAnswer {
     private func accept(
         answer theirs: PartLines, _ line: MediumField, in answer: DescriptionLines, index: Int
     ) throws(OfferAnswerError) -> AudioAgreement {
+        guard line.port != 0 else { throw .audioRejected }
+        let agreed = try secureAgreement(of: theirs, line)
         let remote = try remoteAddress(of: theirs, line, in: answer)
         // They send with our numbers; some devices use their own, which is harmless to understand where it means nothing else.
         var formats: [AudioFormat] = []
@@ -86,9 +119,11 @@ extension OfferAnswer {
             }
             if !offeredFormats.contains(where: { $0.payload == events.payload }) { formats.append(AudioFormat(events)) }
         }
-        return makeAgreement(
+        var agreement = makeAgreement(
             theirs, in: answer, index: index, remote: remote, formats: formats, sendPayload: send, events: events,
             mux: offeredMux && theirs.last(.rtcpMux) != nil)
+        agreement.secure = agreed
+        return agreement
     }
 
     private func declaresEvents(_ medium: PartLines, at clock: UInt32) -> Bool {
@@ -102,11 +137,6 @@ extension OfferAnswer {
     private func remoteAddress(
         of medium: PartLines, _ line: MediumField, in description: DescriptionLines
     ) throws(OfferAnswerError) -> SocketAddress {
-        guard line.port != 0 else { throw .audioRejected }
-        // a=crypto in RTP/AVP does not make a stream encrypted, nor does a fingerprint: the proto decides.
-        guard line.transport.equals(ignoringCase: "RTP/AVP") || line.transport.equals(ignoringCase: "RTP/AVPF") else {
-            throw .unsupportedTransport
-        }
         guard let ip = description.address(of: medium), ip.isV6 == local.ip.isV6, !ip.isMulticast else { throw .noUsableAddress }
         return SocketAddress(ip: ip, port: line.port)
     }

@@ -7,7 +7,8 @@ extension OfferAnswer {
     func writeOffer() -> [UInt8] {
         var writer = begin()
         let audio = { (writer: inout DescriptionWriter) in
-            write(offeredFormats, wantedDirection, capabilities.packetTime, mux: offeredMux, into: &writer)
+            write(
+                offeredFormats, wantedDirection, capabilities.packetTime, mux: offeredMux, crypto: secure.lines, into: &writer)
         }
         if let localDescription, let last = try? SessionDescription(parsing: localDescription[...]) {
             writeMedia(like: last, into: &writer, audio)
@@ -20,7 +21,9 @@ extension OfferAnswer {
     func writeAnswer(to offer: SessionDescription, _ agreement: AudioAgreement) -> [UInt8] {
         var writer = begin()
         writeMedia(like: offer, into: &writer) {
-            write(agreement.formats, agreement.direction, agreement.packetTime, mux: agreement.rtcpMux, into: &$0)
+            write(
+                agreement.formats, agreement.direction, agreement.packetTime, mux: agreement.rtcpMux,
+                crypto: agreement.secure.map { [$0.answer] } ?? [], into: &$0)
         }
         return writer.octets
     }
@@ -56,7 +59,8 @@ extension OfferAnswer {
 
     /// Our m=audio with every number spelled out.
     private func write(
-        _ formats: [AudioFormat], _ direction: MediaDirection, _ packetTime: Int, mux: Bool, into writer: inout DescriptionWriter
+        _ formats: [AudioFormat], _ direction: MediaDirection, _ packetTime: Int, mux: Bool, crypto: [CryptoAttribute],
+        into writer: inout DescriptionWriter
     ) {
         let isFirstOffer = formats == capabilities.formats
         writer.append("m=audio ")
@@ -80,6 +84,11 @@ extension OfferAnswer {
             writer.append("\r\n")
         }
         if mux { writer.append("a=rtcp-mux\r\n") }
+        for line in crypto {
+            writer.append("a=crypto:")
+            writer.append(text: line.text)
+            writer.append("\r\n")
+        }
     }
 }
 

@@ -4,6 +4,7 @@ import Basics
 import CallEngine
 import FlowEngine
 import Reactor
+import SDP
 import SIP
 import Server
 import Testing
@@ -34,13 +35,14 @@ import Testing
               connections: 100
               idle: 2m
               tls: { certificate: chain.pem, key: key.pem, ca: system, client-certificates: required, minimum: 1.3 }
-            rtp: { ports: 21000-21999, srtp: off, timeout: 1m30s }
+            rtp: { ports: 21000-21999, srtp: off, timeout: 1m30s }  # the line below has its own
             limits: { calls: 400, calls-per-second: 50, per-source: 30/m }
             lines:
               carrier:
                 sip: { server: sip.carrier.example:5080, transport: tcp, from: ["198.51.100.0/24"], username: "15550100", password: ${env.CARRIER_PASSWORD} }
                 codecs: [ opus, g722, l16, pcma, pcmu ]
                 caller-id: "+15550100"
+                srtp: accepted
               desk:
                 sip: { server: "${env.HOST}", username: bot, password: ${file./run/secrets/desk} }
             routes:
@@ -80,6 +82,7 @@ import Testing
         #expect(carrier.password?.revealed == "geheim")
         #expect(carrier.codecs == ["opus", "g722", "l16", "pcma", "pcmu"])
         #expect(carrier.callerID == "+15550100")
+        #expect(carrier.security == .accepted && configuration.engineSettings.security == .off)
         let desk = try #require(configuration.line(named: "desk"))
         #expect(desk.server == "192.0.2.7")
         #expect(desk.from == [IPNetwork("192.0.2.7")])
@@ -219,8 +222,16 @@ import Testing
         ("sip: { session-timer: 60s }", "1:23: error: `sip.session-timer` is a time from 90s to 24h or `off`, not `60s`"),
         ("rtp: { ports: 20000 }", "1:15: error: `rtp.ports` is a range"),
         ("rtp: { ports: 300-400 }", "1:15: error: `rtp.ports` is a range"),
-        ("rtp: { srtp: accepted }", "1:14: error: `rtp.srtp: accepted` (encrypted media) is not built yet"),
         ("rtp: { srtp: acepted }", "1:14: error: `rtp.srtp` is not `acepted`; did you mean `accepted`?"),
+        ("lines: { a: { sip: { server: b }, srtp: needed } }", "1:41: error: `lines.a.srtp` is not `needed`"),
+        (
+            "lines: { a: { sip: { server: b, transport: tcp }, srtp: required } }",
+            "1:57: warning: the keys of SRTP go readable over tcp to `a`"
+        ),
+        (
+            "rtp: { srtp: offered }\nlines: { a: { sip: { server: b }, srtp: accepted }, b: { sip: { server: b } } }",
+            "1:6: warning: the keys of SRTP go readable over UDP or TCP to `b`"
+        ),
         ("rtp: { timeout: 0s }", "1:17: error: `rtp.timeout` is a length of time from 1s to 24h, or off, not `0s`"),
         ("rtp: { timeout: 30 }", "1:17: error: `rtp.timeout` is a length of time"),
         ("sip: { connections: 0 }", "1:21: error: `sip.connections` is a whole number from 1"),

@@ -56,12 +56,12 @@ extension Call {
     }
 
     /// The same INVITE with the next number, after a challenge or for a longer session interval.
-    private func placeAgain(_ invite: Message, end: LocalEnd) {
+    private func placeAgain(_ invite: Message, end: LocalEnd, offer: [UInt8]? = nil) {
         guard let target else { return }
         send(
             Placing(
                 uri: target.requestURI, from: ourFrom, to: target.to, callID: Array(invite.callID), cSeq: invite.cSeq + 1,
-                end: end, offer: Array(invite.body), routes: route?.way?.routes ?? []))
+                end: end, offer: offer ?? Array(invite.body), routes: route?.way?.routes ?? []))
     }
 
     private func send(_ placing: Placing) {
@@ -164,11 +164,15 @@ extension Call {
     }
 
     /// A final refusal, no response at all (408), or no way to send (503). A challenge is answered once for each nonce, a session
-    /// interval that is too short (422) is made longer.
+    /// interval that is too short (422) is made longer, encryption that was only offered (488) is left out.
     func refused(_ status: Int, _ response: Message?) {
         if let response, status == 401 || status == 407, !state.isEnded, answer(challenge: response) { return }
         if let response, status == 422, !state.isEnded, let session, session.machine.lengthenInterval(by: response) {
             return placeAgain(session.machine.invite, end: session.machine.end)
+        }
+        if status == 488, !state.isEnded, let session, let offer = media?.makePlainOffer() {
+            localDescription = offer
+            return placeAgain(session.machine.invite, end: session.machine.end, offer: offer)
         }
         if failsOver(status, response) { return }
         let by: CallEnd.Party = noResponse ? .engine : .callee

@@ -86,6 +86,8 @@ package struct MediaReport: Equatable, Sendable {
     package var jitter: Duration = .zero
     /// From RTCP; nil when no report came.
     package var roundTrip: Duration?
+    /// The suite of SRTP (RFC 4568 section 6.2); empty for a stream that is not encrypted.
+    package var srtp = ""
 
     package init() {}
 }

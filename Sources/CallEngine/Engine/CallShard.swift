@@ -266,10 +266,11 @@ package final class CallShard {
 
     func makeMedia(for call: Call, localIP: IPAddress) throws(MediaError) -> MediaSession {
         let codecs = call.line?.codecs ?? settings.codecs
-        var mediaSettings = MediaSettings(
+        var wanted = MediaSettings(
             digits: call.digits, localIP: localIP, codecs: codecs, rtpTimeout: settings.rtpTimeout, product: settings.product)
-        if !settings.sendsSilence { mediaSettings.idle = .nothing }
-        let media = try MediaSession(services: services, settings: mediaSettings)
+        if !settings.sendsSilence { wanted.idle = .nothing }
+        wanted.security = call.line?.security ?? settings.security
+        let media = try MediaSession(services: services, settings: wanted)
         // The call closes its media before it goes.
         media.user = call
         return media

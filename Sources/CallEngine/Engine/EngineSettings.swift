@@ -1,5 +1,6 @@
 package import Basics
 package import Reactor
+package import SDP
 package import SIP
 
 /// Everything the engine is told before it starts; `Server` reads it from `ringwright.yaml`.
@@ -74,6 +75,8 @@ package struct EngineSettings: Sendable {
     /// Codecs offered and accepted where a line does not say otherwise, best first, of `MediaSettings.knownCodecs`. An offer that comes
     /// in has an order of its own, and that one counts.
     package var codecs: [String]
+    /// Whether media is encrypted, where a line does not say otherwise.
+    package var security = MediaSecurity.accepted
     /// An answered call on which nothing was heard for so long is ended; zero: never.
     package var rtpTimeout: Duration
     /// Whether calls send silence while nothing plays, so that the far side hears a stream; without, they send nothing then.
@@ -159,6 +162,8 @@ package struct LineSettings: Equatable, Sendable {
     /// Never printed.
     package var password: Secret?
     package var codecs: [String]?
+    /// Whether media is encrypted; nil: as for every call.
+    package var security: MediaSecurity?
     /// The From of calls that go out, when the flow does not say: a number or URI.
     package var callerID: String?
     /// nil: a trunk, which needs no registration.

@@ -13,6 +13,8 @@ extension MediaCounters {
         droppedForeign += other.droppedForeign
         droppedUnknownPayload += other.droppedUnknownPayload
         droppedDuplicate += other.droppedDuplicate
+        droppedUnauthentic += other.droppedUnauthentic
+        droppedReplayed += other.droppedReplayed
         droppedOnSending += other.droppedOnSending
         recorderDrops += other.recorderDrops
         digitsMerged += other.digitsMerged

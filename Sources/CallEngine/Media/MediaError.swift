@@ -8,7 +8,7 @@ package enum MediaError: Error, Equatable, Sendable, CustomStringConvertible {
     case malformed(String)
     /// No audio codec in common.
     case noCommonCodec
-    /// No audio, another transport (SRTP, DTLS), another address family.
+    /// No audio, another transport (DTLS), encryption that is off or missing, another address family.
     case unsupported(String)
     /// An offer while ours waits for its answer (RFC 3261 section 14.2).
     case glare
@@ -49,7 +49,9 @@ package enum MediaError: Error, Equatable, Sendable, CustomStringConvertible {
             switch error {
             case .noAudio: .unsupported("there is no audio in the session description")
             case .audioRejected: .unsupported("the audio stream was rejected")
-            case .unsupportedTransport: .unsupported("only RTP/AVP and RTP/AVPF are spoken")
+            case .unsupportedTransport: .unsupported("only RTP is spoken, and SRTP (SDES) where it is not off")
+            case .securityRequired: .unsupported("encrypted media (RTP/SAVP) is required here")
+            case .noCommonSuite: .unsupported("none of the keys for SRTP can be used")
             case .noUsableAddress: .unsupported("the session description has no address that can be reached from here")
             case .noCommonCodec: .noCommonCodec
             case .badAnswer: .unsupported("the answer has fewer streams than the offer")

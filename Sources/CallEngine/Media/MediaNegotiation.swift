@@ -44,6 +44,13 @@ extension MediaSession {
     /// Our offer was refused: what was agreed before it holds on.
     package func offerFailed() { negotiation.offerFailed() }
 
+    /// A plain offer after our encrypted one was refused; nil where that may not be, or ours was plain.
+    package func makePlainOffer() -> [UInt8]? {
+        guard negotiation.mayOfferPlain else { return nil }
+        negotiation.offerPlainNext()
+        return negotiation.makeOffer()
+    }
+
     /// Whether an offer and an answer made a stream.
     package var isReady: Bool { latch != nil && !isClosed }
 
@@ -83,6 +90,7 @@ extension MediaSession {
             }
         }
         adoptEvents(agreement)
+        adoptSecurity(agreement)
         reopenLatch(agreement)
         maySend = agreement.direction.sends && !agreement.remote.ip.isUnspecified && agreement.remote.port != 0
         expectsMedia = agreement.direction.receives && !agreement.heldByRemote

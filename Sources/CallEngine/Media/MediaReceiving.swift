@@ -19,7 +19,12 @@ extension MediaSession {
             services.counting.droppedMalformed += 1
             return
         }
-        guard let packet = RTPPacket(bytes) else {
+        var plain = bytes
+        if let cipher {
+            guard let opened = unprotected(bytes, cipher) else { return }
+            plain = opened
+        }
+        guard let packet = RTPPacket(plain) else {
             services.counting.droppedMalformed += 1
             return
         }

@@ -43,7 +43,12 @@ extension MediaSession {
         var name = "\(settings.product)-\(String(canonicalName, radix: 36))"
         name.withUTF8 { writer.sourceDescription(ssrc: stream.ssrc, canonicalName: UnsafeRawBufferPointer($0)) }
         if isLast { writer.goodbye(ssrc: stream.ssrc) }
-        let packet = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(services.packet)[..<writer.count])
+        var count = writer.count
+        if let cipher {
+            guard let protected = cipher.sender.protectControl(services.packet, count: count) else { return }
+            count = protected
+        }
+        let packet = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(services.packet)[..<count])
         let destination = latch.rtcpDestination(signaled: agreement.remoteRTCP, mux: agreement.rtcpMux)
         guard destination.port != 0, !destination.ip.isUnspecified else { return }
         if (agreement.rtcpMux ? rtp : ports.rtcp).sendNow(packet, to: destination) { services.counting.reportsSent += 1 }
@@ -57,7 +62,12 @@ extension MediaSession {
             services.counting.droppedForeign += 1
             return
         }
-        guard var reader = RTCPReader(bytes) else {
+        var plain = bytes
+        if let cipher {
+            guard let opened = unprotectedReport(bytes, cipher) else { return }
+            plain = opened
+        }
+        guard var reader = RTCPReader(plain) else {
             services.counting.droppedMalformed += 1
             return
         }

@@ -104,7 +104,15 @@ extension MediaSession {
     private func transmit(_ header: RTPHeader, octets: Int) {
         guard !isClosed else { return }
         header.write(to: services.packet)
-        let packet = UnsafeRawBufferPointer(start: services.packet.baseAddress, count: RTPHeader.size + octets)
+        var count = RTPHeader.size + octets
+        if let cipher {
+            guard let protected = cipher.sender.protect(services.packet, count: count) else {
+                services.counting.droppedOnSending += 1
+                return
+            }
+            count = protected
+        }
+        let packet = UnsafeRawBufferPointer(start: services.packet.baseAddress, count: count)
         if isConnected ? rtp.sendNow(packet) : sendToLatched(packet) {
             services.counting.packetsSent &+= 1
         } else {

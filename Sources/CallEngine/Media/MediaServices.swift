@@ -63,6 +63,10 @@ package struct MediaCounters: Equatable, Sendable {
     package internal(set) var droppedUnknownPayload: UInt64 = 0
     /// Dropped: came twice, or belongs to no stream that is known.
     package internal(set) var droppedDuplicate: UInt64 = 0
+    /// Dropped: SRTP whose tag is wrong, or no SRTP where there should be.
+    package internal(set) var droppedUnauthentic: UInt64 = 0
+    /// Dropped: SRTP that came before.
+    package internal(set) var droppedReplayed: UInt64 = 0
     /// Dropped: the system took no more.
     package internal(set) var droppedOnSending: UInt64 = 0
     /// Frames that did not get to the recorder.
@@ -86,9 +90,12 @@ package final class MediaServices {
     let bindTo: IPAddress
     @exclusivity(unchecked) var counting = MediaCounters()
     /// The packet that is being built, and a frame that is being decoded: one at a time.
-    let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 12 + mostPayload, alignment: 16)
+    let packet = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: RTPHeader.size + mostPayload + SRTPSuite.mostTrailer, alignment: 16)
     /// The part of `packet` behind the header.
     let payload: UnsafeMutableRawBufferPointer
+    /// The packet that was decrypted last; a datagram has room.
+    let opened = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 16)
     let samples = UnsafeMutableBufferPointer<Int16>.allocate(capacity: mostSamples)
     @exclusivity(unchecked) private var random: SeededRandom
     /// What the last session could do: most have the same settings.
@@ -111,7 +118,7 @@ package final class MediaServices {
         self.loop = loop
         self.bindTo = bindTo
         self.workers = workers
-        payload = UnsafeMutableRawBufferPointer(rebasing: packet[RTPHeader.size...])
+        payload = UnsafeMutableRawBufferPointer(rebasing: packet[RTPHeader.size..<RTPHeader.size + Self.mostPayload])
         clock = MediaClock(loop: loop)
         pool = RTPPortPool(loop: loop, ip: bindTo, range: ports)
         prompts = PromptLibrary(loop: loop, workers: workers)
@@ -120,6 +127,7 @@ package final class MediaServices {
 
     deinit {
         packet.deallocate()
+        opened.deallocate()
         samples.deallocate()
     }
 
@@ -153,6 +161,11 @@ package final class MediaServices {
         let made = EncodedPrompt.silence(codec, packetTime: packetTime)
         silences[codec, default: [:]][packetTime] = made
         return made
+    }
+
+    /// The front of `opened`.
+    func openedPacket(_ count: Int) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: opened.baseAddress, count: count)
     }
 
     func randomBits() -> UInt64 { random.next() }

@@ -4,7 +4,7 @@
 //   MediaSending      the tick and what goes out in it            MediaReports     RTCP
 //   MediaPlaying      prompts                                     MediaDigits      keys of both directions
 //   MediaListening    recorder, listeners, in-band keys           MediaBridging    forwarding between two legs
-//   MediaEcho         what is heard goes back
+//   MediaEcho         what is heard goes back                     MediaCipher      SRTP
 
 import Audio
 import Basics
@@ -51,6 +51,8 @@ package final class MediaSession {
     @exclusivity(unchecked) var reception: MediaReception? {
         didSet { receptionPlace = ObjectPlace(reception) }
     }
+    /// nil: the stream is not encrypted.
+    @exclusivity(unchecked) var cipher: MediaCipher?
     @exclusivity(unchecked) private(set) var playerPlace = ObjectPlace(nil)
     @exclusivity(unchecked) private(set) var receptionPlace = ObjectPlace(nil)
     @exclusivity(unchecked) var recorder: CallRecorder?
@@ -136,7 +138,7 @@ package final class MediaSession {
         silence = services.silence(.pcmu, packetTime: 20)
         negotiation = OfferAnswer(
             capabilities: capabilities, local: SocketAddress(ip: settings.localIP, port: ports.rtp.localAddress.port),
-            sessionID: services.randomBits() >> 32)
+            sessionID: services.randomBits() >> 32, security: settings.security)
         services.counting.sessions += 1
         services.counting.sessionsOpened += 1
         ports.session = self
@@ -188,6 +190,7 @@ package final class MediaSession {
             report.jitter = statistics.jitter
         }
         report.roundTrip = roundTrip
+        report.srtp = srtpSuite
         return report
     }
 

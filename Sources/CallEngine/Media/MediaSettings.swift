@@ -1,6 +1,7 @@
 // What one media session is told when it is made.
 
 package import Basics
+package import SDP
 
 /// The settings of one session.
 package struct MediaSettings {
@@ -26,6 +27,8 @@ package struct MediaSettings {
     package var packetTime = 20
     package var telephoneEvents = true
     package var idle = IdlePolicy.silence
+    /// Whether the stream is encrypted.
+    package var security = MediaSecurity.accepted
 
     package init(
         digits: DigitInbox, localIP: IPAddress, codecs: [String] = ["pcmu", "pcma"], rtpTimeout: Duration = .seconds(60),

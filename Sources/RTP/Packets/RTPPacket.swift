@@ -60,6 +60,18 @@ package struct RTPPacket {
         self.bytes = bytes
     }
 
+    /// Where the payload begins, behind CSRC list and extension; what is behind it may be encrypted, so padding is not looked at. Nil for
+    /// what is no RTP packet.
+    static func payloadStart(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        guard bytes.count >= RTPHeader.size, bytes[0] >> 6 == 2 else { return nil }
+        var start = RTPHeader.size + 4 * Int(bytes[0] & 0x0F)
+        if bytes[0] & 0x10 != 0 {
+            guard start + 4 <= bytes.count else { return nil }
+            start += 4 + 4 * Int(bytes.read16(at: start + 2))
+        }
+        return start <= bytes.count ? start : nil
+    }
+
     /// A contributing source, from 0.
     package func contributor(_ index: Int) -> UInt32 {
         precondition(index >= 0 && index < contributorCount)

@@ -4,6 +4,7 @@
 package import Basics
 package import CallEngine
 package import Reactor
+package import SDP
 package import SIP
 
 /// The configuration of a server.
@@ -45,6 +46,7 @@ package struct Configuration: Sendable {
         package var ports: ClosedRange<UInt16> = 20000...29999
         /// Zero: off.
         package var timeout = Duration.seconds(60)
+        package var security = MediaSecurity.accepted
     }
 
     /// Phones that log in here.
@@ -99,6 +101,7 @@ package struct Configuration: Sendable {
             listeners: sip.listen, streams: sip.streams, external: sip.external, rtpPorts: rtp.ports, limits: limits,
             lines: lines,
             rtpTimeout: rtp.timeout, sessionTimer: sip.sessionTimer)
+        settings.security = rtp.security
         settings.registrar = registrar?.settings
         settings.registrarFile = registrar?.file
         return settings

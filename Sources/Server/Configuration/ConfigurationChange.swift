@@ -22,6 +22,7 @@ package struct ConfigurationChange: Equatable, Sendable {
         note("sip.tls", old.sip.tls == new.sip.tls)
         note("rtp.ports", old.rtp.ports == new.rtp.ports, restart: true)
         note("rtp.timeout", old.rtp.timeout == new.rtp.timeout, restart: true)
+        note("rtp.srtp", old.rtp.security == new.rtp.security, restart: true)
         note("limits", old.limits == new.limits)
         note("lines", old.lines == new.lines, restart: true)
         note("registrar", old.registrar == new.registrar, restart: true)

@@ -4,6 +4,7 @@ import Basics
 import CallEngine
 import FlowEngine
 import Foundation
+import SDP
 import SIP
 
 /// Turns the tree of a file into a `Configuration`.
@@ -28,7 +29,7 @@ struct ConfigurationSchema {
         readSIP(top, into: &result.sip)
         readRTP(top, into: &result.rtp)
         readLimits(top, into: &result.limits)
-        result.lines = LineSchema(schema: self).read(top)
+        result.lines = LineSchema(schema: self).read(top, security: result.rtp.security)
         readAllow(top, into: &result.allow)
         result.registrar = RegistrarSchema(schema: self).read(top)
         checkUserTargets(top, result)
@@ -155,11 +156,7 @@ struct ConfigurationSchema {
         } else if let timeout = fields.duration("timeout", in: .seconds(1) ... .seconds(86_400), or: "off") {
             rtp.timeout = timeout
         }
-        if let srtp = fields.text("srtp"), srtp.text != "off" {
-            fields.report(
-                srtp, key: "srtp", known: ["off"],
-                later: ["accepted": "encrypted media", "offered": "encrypted media", "required": "encrypted media"])
-        }
+        if let security = fields.word("srtp", MediaSecurity.self) { rtp.security = security }
     }
 
     /// `20000-29999`, whole pairs of ports.

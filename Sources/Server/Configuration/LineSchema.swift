@@ -4,6 +4,8 @@
 import Basics
 import CallEngine
 import FlowEngine
+import SDP
+import SIP
 
 struct LineSchema {
     let schema: ConfigurationSchema
@@ -13,7 +15,8 @@ struct LineSchema {
         self.schema = schema
     }
 
-    func read(_ top: FieldReader) -> [LineSettings] {
+    /// `security`: what holds for lines that do not say whether their media is encrypted.
+    func read(_ top: FieldReader, security: MediaSecurity) -> [LineSettings] {
         guard let lines = top.field("lines") else { return [] }
         guard case .mapping(let pairs) = lines.content else {
             sink.error(at: lines.place, "`lines` is a mapping of names to lines, not \(lines.kind)")
@@ -27,6 +30,7 @@ struct LineSchema {
             return line(pair)
         }
         checkOverlap(result, pairs)
+        checkKeys(result, pairs, top, security)
         return result
     }
 
@@ -34,7 +38,7 @@ struct LineSchema {
         let path = "lines.\(pair.key.text)"
         guard
             let fields = FieldReader(
-                pair.value, path: path, known: ["sip", "codecs", "caller-id"],
+                pair.value, path: path, known: ["sip", "codecs", "caller-id", "srtp"],
                 later: ["verto": "Verto lines", "second-call": "several calls on a line"], sources: schema.sources, sink: sink)
         else { return nil }
         guard
@@ -72,6 +76,7 @@ struct LineSchema {
         }
         result.codecs = codecs(fields)
         result.callerID = fields.text("caller-id")?.text
+        result.security = fields.word("srtp", MediaSecurity.self)
         return result
     }
 
@@ -158,6 +163,19 @@ struct LineSchema {
         }
         if values.isEmpty { sink.error(at: fields.node.place, "`\(fields.full("codecs"))` is empty: no call could be made") }
         return result
+    }
+
+    /// The keys of SRTP stand in SIP messages: over a transport that everybody reads they protect from nobody on the way.
+    private func checkKeys(_ lines: [LineSettings], _ pairs: [YAMLPair], _ top: FieldReader, _ security: MediaSecurity) {
+        for line in lines where (line.security ?? security).isOffered && !line.transport.onTheWire.isSecure {
+            guard let pair = pairs.first(where: { $0.key.text == line.name }),
+                let place = line.security == nil ? top.field("rtp")?.place : pair.value["srtp"]?.place
+            else { continue }
+            sink.warning(
+                at: place,
+                "the keys of SRTP go readable over \(line.findsTransport ? "UDP or TCP" : "\(line.transport)") to `\(line.name)`",
+                mend: "write `transport: tls` there when the line has it")
+        }
     }
 
     /// Two lines with one network: nobody could say which of them a call came by.

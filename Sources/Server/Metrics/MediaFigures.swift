@@ -21,6 +21,8 @@ extension MetricsText {
                 ([("reason", "foreign-source")], Double(media.droppedForeign)),
                 ([("reason", "unknown-payload")], Double(media.droppedUnknownPayload)),
                 ([("reason", "duplicate")], Double(media.droppedDuplicate)),
+                ([("reason", "unauthentic")], Double(media.droppedUnauthentic)),
+                ([("reason", "replayed")], Double(media.droppedReplayed)),
                 ([("reason", "former-call")], Double(media.ports.stray)),
                 ([("reason", "not-sent")], Double(media.droppedOnSending))
             ])

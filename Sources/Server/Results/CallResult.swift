@@ -110,7 +110,8 @@ package struct CallResult: Equatable, Sendable {
     private var mediaJSON: JSONText {
         let mos = VoiceQuality.meanOpinionScore(of: media, codec: codec)
         return .object([
-            ("codec", .string(codec)), ("srtp", "none"), ("sent", .count(media.sent)), ("received", .count(media.received)),
+            ("codec", .string(codec)), ("srtp", .string(media.srtp.isEmpty ? "none" : media.srtp)), ("sent", .count(media.sent)),
+            ("received", .count(media.received)),
             ("lost", .count(media.lost)), ("late", .count(media.late)), ("jitter_ms", .milliseconds(media.jitter)),
             ("rtt_ms", .milliseconds(media.roundTrip)), ("mos", mos.map { .number($0, digits: 2) } ?? .null)
         ])
@@ -123,8 +124,9 @@ package struct CallResult: Equatable, Sendable {
         lines.append(
             "  ended by \(end.by.rawValue): \(end.cause.rawValue)\(end.detail.isEmpty ? "" : " (\(end.detail))")\(length)")
         if !codec.isEmpty {
+            let secured = media.srtp.isEmpty ? "" : ", encrypted (\(media.srtp))"
             lines.append(
-                "  \(codec): \(media.sent) packets sent, \(media.received) received, \(media.lost) lost, "
+                "  \(codec)\(secured): \(media.sent) packets sent, \(media.received) received, \(media.lost) lost, "
                     + "jitter \(JSONText.milliseconds(media.jitter).text) ms")
         }
         if !digitsSent.isEmpty { lines.append("  pressed \(digitsSent)") }

@@ -19,10 +19,11 @@ final class Baresip {
     ///   - room: silence after it; baresip ends the call when its file is over.
     ///   - registering: the address that it logs in as, at the registrar on that port.
     ///   - dial: calls this URI at once; nil: it waits and answers by itself.
+    ///   - encryption: of its media: `srtp`, `srtp-mand` (RTP/SAVP and nothing else) or `srtp-mandf` (RTP/SAVPF); nil: none.
     ///   - certificate: of the standard test certificates: it speaks TLS too, on the port above `port`.
     init(
         speaking prompt: String, room: Duration = .seconds(8), codec: String = "pcmu", dial: String? = nil,
-        certificate: String? = nil, registering account: String? = nil, at registrar: UInt16 = 0,
+        encryption: String? = nil, certificate: String? = nil, registering account: String? = nil, at registrar: UInt16 = 0,
         password: String = ""
     ) throws {
         guard let folder else { throw PeerError.missing("a temporary folder") }
@@ -50,6 +51,7 @@ final class Baresip {
                 module aufile.so
                 module aubridge.so
                 module sndfile.so
+                module srtp.so
                 module_app account.so
                 module_app contact.so
                 module_app menu.so
@@ -65,7 +67,9 @@ final class Baresip {
                 account.map {
                     "<\($0)>;auth_pass=\(password);outbound=\"sip:127.0.0.1:\(registrar)\";regint=60"
                 } ?? "<sip:bot@127.0.0.1:\(port)\(way)>;regint=0"
-            try folder.write("\(identity);answermode=auto;audio_codecs=\(codec)\n", to: "accounts")
+            try folder.write(
+                "\(identity);answermode=auto;audio_codecs=\(codec)\(encryption.map { ";mediaenc=\($0)" } ?? "")\n", to: "accounts"
+            )
         }
         try folder.write("", to: "contacts")
         var arguments = ["-f", folder.url.path, "-t", "25"]

@@ -4,6 +4,7 @@
 import Basics
 import CallEngine
 import Reactor
+import SDP
 import SIP
 import Testing
 
@@ -54,12 +55,13 @@ final class EngineUnderTest: Sendable {
     init(
         loops count: Int = 1, lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
         timers: SIPTimers = SIPTimers(), rtpTimeout: Duration = .seconds(20), limits: Admission.Limits = Admission.Limits(),
-        registrar: RegistrarSettings? = nil, tls: TLSContext? = nil, flow: TestFlow? = nil
+        registrar: RegistrarSettings? = nil, tls: TLSContext? = nil, security: MediaSecurity = .accepted, flow: TestFlow? = nil
     ) throws {
         let local = SocketAddress(ip: .loopback4, port: 0)
         var settings = EngineSettings(listeners: [.init(.udp, local), .init(.tcp, local)])
         settings.lines = lines
         settings.tls = tls
+        settings.security = security
         if tls?.canServe == true { settings.listeners.append(.init(.tls, local)) }
         settings.codecs = codecs
         settings.timers = timers

@@ -11,8 +11,9 @@ final class Linphonec {
     /// - Parameters:
     ///   - prompt: what it says in each call, over and over.
     ///   - codec: the only one that it offers and takes.
+    ///   - encryption: of its media: `none` or `srtp`.
     ///   - answers: takes calls by itself.
-    init(speaking prompt: String, codec: String = "PCMU", answers: Bool = false) throws {
+    init(speaking prompt: String, codec: String = "PCMU", encryption: String = "none", answers: Bool = false) throws {
         folder = try TemporaryFolder()
         let manager = FileManager.default
         // Without the folder of its database it does not start; its grammars are looked for below the working folder, too.
@@ -21,7 +22,7 @@ final class Linphonec {
         }
         try manager.createSymbolicLink(atPath: folder.path("share"), withDestinationPath: "\(HeavyPeer.root)/usr/share")
         try SpeechFile.write(prompt, room: .milliseconds(500), to: folder.path("speech.wav"))
-        try folder.write(Self.configuration(port, codec), to: "linphonerc")
+        try folder.write(Self.configuration(port, codec, encryption), to: "linphonerc")
         program = try HeavyPeer.linphonec.start(
             ["-c", folder.path("linphonerc"), "-d", "6", "-l", folder.path("log")] + (answers ? ["-a"] : []), in: folder,
             reads: true)
@@ -31,7 +32,7 @@ final class Linphonec {
         _ = program.waitForOutput("Using wav files")
     }
 
-    private static func configuration(_ port: UInt16, _ codec: String) -> String {
+    private static func configuration(_ port: UInt16, _ codec: String, _ encryption: String) -> String {
         var text = """
             [sip]
             sip_port=\(port)
@@ -41,7 +42,7 @@ final class Linphonec {
             contact=sip:phone@127.0.0.1
             use_ipv6=0
             ipv6_migration_done=1
-            media_encryption=none
+            media_encryption=\(encryption)
 
             [rtp]
             audio_rtp_port=\(Ports.freeMedia())
