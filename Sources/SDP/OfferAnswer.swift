@@ -25,8 +25,10 @@ package enum OfferAnswerError: Error, Equatable, Sendable, CaseIterable {
     case securityRequired
     /// SRTP without an a=crypto that can be used.
     case noCommonSuite
-    /// No address, a host name, a multicast group, or another address family than ours.
+    /// No address, a host name, or a multicast group.
     case noUsableAddress
+    /// Another address family than that of `local`.
+    case otherFamily
     /// No audio codec in common (telephone-event is none).
     case noCommonCodec
     /// An answer with fewer m= than the offer has.

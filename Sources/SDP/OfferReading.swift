@@ -137,7 +137,8 @@ extension OfferAnswer {
     private func remoteAddress(
         of medium: PartLines, _ line: MediumField, in description: DescriptionLines
     ) throws(OfferAnswerError) -> SocketAddress {
-        guard let ip = description.address(of: medium), ip.isV6 == local.ip.isV6, !ip.isMulticast else { throw .noUsableAddress }
+        guard let ip = description.address(of: medium), !ip.isMulticast else { throw .noUsableAddress }
+        guard ip.isV6 == local.ip.isV6 else { throw .otherFamily }
         return SocketAddress(ip: ip, port: line.port)
     }
 

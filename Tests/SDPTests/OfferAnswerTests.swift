@@ -132,7 +132,7 @@ private let events101 = "a=rtpmap:101 telephone-event/8000\na=fmtp:101 0-16"
         ("m=audio 4000 RTP/SAVP 0", .unsupportedTransport), ("m=audio 4000 UDP/TLS/RTP/SAVPF 0", .unsupportedTransport),
         ("m=audio 0 RTP/AVP 0\nm=audio 4000 RTP/SAVP 0", .unsupportedTransport), ("m=audio 4000 RTP/AVP 18", .noCommonCodec),
         ("m=audio 4000 RTP/AVP", .noCommonCodec), ("m=audio 4000 RTP/AVP 0\nc=IN IP4 239.0.0.1/64", .noUsableAddress),
-        ("m=audio 4000 RTP/AVP 0\nc=IN IP6 2001:db8::1", .noUsableAddress), ("", .noAudio)
+        ("m=audio 4000 RTP/AVP 0\nc=IN IP6 2001:db8::1", .otherFamily), ("", .noAudio)
     ]) func refusals(media: String, error: OfferAnswerError) throws {
         var side = side()
         let offer = try theirs(media)

@@ -85,6 +85,9 @@ package final class CallShard {
         random = SeededRandom(seed: seed)
         endpoint = SIPEndpoint(
             loop: loop, sender: sender, timers: settings.timers, hostNames: hostNames, seed: seed ^ 0x5bd1_e995_9d1b_54a5)
+        if let external = settings.external {
+            services.localIP = { [unowned loop] in $0.isV6 == external.isV6 ? external : loop.localAddress(toReach: $0) }
+        }
         var writer = MessageWriter(capacity: 128)
         writer.header("Allow", text: screening.allow)
         writer.append("Accept: application/sdp\r\n")

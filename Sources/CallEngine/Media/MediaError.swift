@@ -52,6 +52,7 @@ package enum MediaError: Error, Equatable, Sendable, CustomStringConvertible {
             case .unsupportedTransport: .unsupported("only RTP is spoken, and SRTP (SDES) where it is not off")
             case .securityRequired: .unsupported("encrypted media (RTP/SAVP) is required here")
             case .noCommonSuite: .unsupported("none of the keys for SRTP can be used")
+            case .otherFamily: .unsupported("the session description has an address of another family than this end")
             case .noUsableAddress: .unsupported("the session description has no address that can be reached from here")
             case .noCommonCodec: .noCommonCodec
             case .badAnswer: .unsupported("the answer has fewer streams than the offer")

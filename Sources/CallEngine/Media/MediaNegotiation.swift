@@ -21,12 +21,27 @@ extension MediaSession {
         let description = try parse(offer)
         let answer: [UInt8]
         do throws(OfferAnswerError) {
-            answer = try negotiation.answer(to: description)
+            answer = try takeOffer(description)
         } catch {
             throw MediaError(error)
         }
         adopt()
         return answer
+    }
+
+    /// Audio may be of another address family than the signaling, where the sockets take both.
+    private func takeOffer(_ offer: SessionDescription) throws(OfferAnswerError) -> [UInt8] {
+        do throws(OfferAnswerError) {
+            return try negotiation.answer(to: offer)
+        } catch .otherFamily where services.bindTo == .any6 {
+            let theirs = offer.media.lazy.filter { $0.kind == "audio" }.compactMap { offer.address(of: $0) }.first
+            guard let theirs, let ours = services.localIP(theirs) else { throw .otherFamily }
+            var changed = negotiation
+            changed.local.ip = ours
+            let answer = try changed.answer(to: offer)
+            negotiation = changed
+            return answer
+        }
     }
 
     /// Takes the answer to our offer; a second one (forked, or 183 and then 200) replaces the first.

@@ -88,6 +88,8 @@ package final class MediaServices {
     let pool: RTPPortPool
     let prompts: PromptLibrary
     let bindTo: IPAddress
+    /// Which address of this end a peer of an offer should know; nil when there is no way to it.
+    package var localIP: (_ peer: IPAddress) -> IPAddress?
     @exclusivity(unchecked) var counting = MediaCounters()
     /// The packet that is being built, and a frame that is being decoded: one at a time.
     let packet = UnsafeMutableRawBufferPointer.allocate(
@@ -117,6 +119,7 @@ package final class MediaServices {
     ) {
         self.loop = loop
         self.bindTo = bindTo
+        localIP = { [unowned loop] in loop.localAddress(toReach: $0) }
         self.workers = workers
         payload = UnsafeMutableRawBufferPointer(rebasing: packet[RTPHeader.size..<RTPHeader.size + Self.mostPayload])
         clock = MediaClock(loop: loop)

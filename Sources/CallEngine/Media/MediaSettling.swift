@@ -8,6 +8,7 @@
 import Basics
 import RTP
 import Reactor
+import SDP
 
 extension MediaSession {
     /// The window is over.
@@ -21,7 +22,7 @@ extension MediaSession {
             return
         }
         // A host with several addresses may send from another one than the far side sends to.
-        if rtp.localAddress.ip.isUnspecified, rtp.connectedAddress?.ip != settings.localIP {
+        if rtp.localAddress.ip.isUnspecified, rtp.connectedAddress?.ip != negotiation.local.ip {
             rtp.disconnect()
         } else {
             isConnected = true
