@@ -47,6 +47,7 @@ let package = Package(
         cLibrary("COpus", "opus", apt: "libopus-dev"),
         cLibrary("CYAML", "yaml-0.1", apt: "libyaml-dev"),
         cLibrary("CWebSockets", "libwebsockets", apt: "libwebsockets-dev"),
+        cLibrary("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
         cLibrary("CCurl", "libcurl", apt: "libcurl4-openssl-dev")
     ]
         + module("Basics", ["CLinux"])
@@ -58,9 +59,10 @@ let package = Package(
         + module("Web", ["Basics", "Reactor", "CLinux", "CWebSockets", "CCurl"], testsExclude: ["Peers"])
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
-        + module("Dialer", ["Basics", "Reactor", "CallEngine", "FlowEngine"], testsAlsoUse: ["TestKit"])
+        + module("Store", ["Reactor", "CSQLite"])
+        + module("Dialer", ["Basics", "Reactor", "CallEngine", "FlowEngine", "Store"], testsAlsoUse: ["TestKit"])
         + module(
-            "Server", ["Basics", "Reactor", "Audio", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine", "Dialer", "Web"],
+            "Server", ["Basics", "Reactor", "Audio", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine", "Store", "Dialer", "Web"],
             testsAlsoUse: ["TestKit"])
         + [
             // What scripts/bench measures.
@@ -93,5 +95,5 @@ if Context.environment["RINGWRIGHT_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "Fuzz", dependencies: ["Basics", "SIP", "SDP", "RTP", "FlowEngine"].map { .byName(name: $0) }, path: "Fuzz",
-            exclude: ["Dictionaries", "attack.py", "kills.py"], swiftSettings: settings))
+            exclude: ["Dictionaries", "attack.py", "kills.py", "campaign_kills.py"], swiftSettings: settings))
 }

@@ -22,6 +22,7 @@ func run(_ arguments: CommandArguments) async throws(CommandFailure) -> ExitStat
     switch arguments.command {
     case "serve": return try await runServe(arguments)
     case "call": return try await runCall(arguments)
+    case "campaign": return try await runCampaign(arguments)
     case "load": return try await runLoad(arguments)
     case "demo": return try await runDemo(arguments)
     case "check": return runCheck(arguments)

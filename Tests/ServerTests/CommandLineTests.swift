@@ -33,6 +33,7 @@ import Testing
         switch arguments.command {
         case "serve": _ = try ServeOptions(arguments)
         case "call": _ = try CallOptions(arguments)
+        case "campaign": _ = try CampaignOptions(arguments)
         case "load": _ = try LoadOptions(arguments)
         case "doctor": _ = try DoctorOptions(arguments)
         default: break
@@ -42,7 +43,7 @@ import Testing
     @Test(arguments: [
         ([], "a command is missing; ringwright --help lists them"),
         (["srve"], "there is no command srve; did you mean serve?"),
-        (["campaign"], "the command campaign is not built yet"),
+        (["sipp"], "the command sipp is not built yet"),
         (["serve", "--max-cals", "5"], "serve has no option --max-cals; did you mean --max-calls?"),
         (["serve", "-x"], "serve has no option -x; ringwright serve --help lists them"),
         (["serve", "--rtp"], "--rtp needs a value: --rtp LOW-HIGH"),

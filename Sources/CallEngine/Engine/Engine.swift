@@ -77,7 +77,7 @@ package final class Engine: Sendable {
                     index == 0
                     ? front.onLoop
                     : RemoteSender(
-                        loop: loop, front: front, handles: handles,
+                        loop: loop, front: front, handles: handles, trace: trace,
                         addressing: LocalAddressing(listeners: listeners, external: settings.external))
                 let shard = CallShard(
                     index: index, of: loops.count, loop: loop, settings: settings, sender: sender, hostNames: hostNames,
@@ -210,17 +210,26 @@ private final class RemoteSender: MessageSender {
     private let loop: EventLoop
     private let front: LoopBound<SignalingFront>
     private let senders: [DatagramSender]
+    private let trace: (@Sendable (TracedMessage) -> Void)?
     private var addressing: LocalAddressing
 
-    init(loop: EventLoop, front: LoopBound<SignalingFront>, handles: [DatagramHandle], addressing: LocalAddressing) {
+    init(
+        loop: EventLoop, front: LoopBound<SignalingFront>, handles: [DatagramHandle],
+        trace: (@Sendable (TracedMessage) -> Void)?, addressing: LocalAddressing
+    ) {
         self.loop = loop
         self.front = front
+        self.trace = trace
         senders = handles.map { $0.sender(on: loop) }
         self.addressing = addressing
     }
 
     func send(_ octets: [UInt8], to hop: Hop) {
         if hop.transport == .udp, let index = addressing.socket(for: hop, on: loop) {
+            if let trace {
+                let local = addressing.address(to: hop, on: loop)
+                trace(TracedMessage(at: loop.now, direction: .sent, local: local, remote: hop.address, bytes: octets))
+            }
             octets.withUnsafeBytes { senders[index].send($0, to: hop.address) }
         } else {
             front.run { $0.send(octets, to: hop) }

@@ -63,7 +63,7 @@ extension LoadReport {
     }
 
     /// Milliseconds; without values an object without members.
-    private static func percentiles(_ histogram: Histogram) -> JSONText {
+    static func percentiles(_ histogram: Histogram) -> JSONText {
         guard histogram.count > 0 else { return .object([]) }
         let shares = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)].map { name, share in
             (name: name, value: JSONText.number(Double(histogram.quantile(share)) / 1000, digits: 1))

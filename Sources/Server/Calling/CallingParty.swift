@@ -13,6 +13,9 @@ package final class CallingParty: Sendable {
         package var request: CallRequest
         package var flow: Flow
         package var arguments: [String: Value]
+        /// `campaign` and `target` of expressions.
+        package var campaign = Value.null
+        package var target = Value.null
         /// Hangs up this long after the answer.
         package var duration: Duration?
         /// Both sides are recorded here, stereo, from the first audio on.
@@ -33,6 +36,8 @@ package final class CallingParty: Sendable {
     /// What came of it.
     package struct Report: Sendable {
         package var result: CallResult
+        /// The Call-ID of its messages; empty when none was sent.
+        package var callID: String
         package var recording: RecordingResult?
     }
 
@@ -40,20 +45,24 @@ package final class CallingParty: Sendable {
     private let calling: CallingEngine
     private let client: HTTPClient
     private var engine: Engine { calling.engine }
-    private var loop: EpollLoop { calling.loop }
+    /// How many loops there are.
+    package var loopCount: Int { calling.loops.count }
 
     /// - Parameters:
     ///   - listen: where answers and requests of the peers come to; port 0 lets the system choose.
+    ///   - loopCount: threads for calls.
     ///   - webSockets: targets may be reached by WebSockets, whether lines use them or not.
     package init(
-        _ configuration: Configuration, listen: [EngineSettings.Listener], webSockets: Bool = false,
+        _ configuration: Configuration, listen: [EngineSettings.Listener], loopCount: Int = 1, webSockets: Bool = false,
+        calls: Int? = nil,
         trace: (@Sendable (TracedMessage) -> Void)? = nil
     ) throws(CommandFailure) {
         self.configuration = configuration
         var settings = configuration.engineSettings
         settings.listeners = listen
         settings.opensWebSockets = webSockets
-        calling = try CallingEngine(configuration, settings, trace: trace)
+        if let calls { settings.limits.calls = calls }
+        calling = try CallingEngine(configuration, settings, loopCount: loopCount, trace: trace)
         client = HTTPClient()
     }
 
@@ -61,17 +70,18 @@ package final class CallingParty: Sendable {
     /// - Parameters:
     ///   - observers: made on the call's loop; they hear what the flow does.
     ///   - onState: on the call's loop.
+    ///   - index: which of the loops.
     package func place(
-        _ order: Order, observers: @escaping @Sendable (Call) -> [any FlowObserver] = { _ in [] },
+        _ order: Order, on index: Int = 0, observers: @escaping @Sendable (Call) -> [any FlowObserver] = { _ in [] },
         onState: @escaping @Sendable (Call, CallState) -> Void = { _, _ in }
     ) async throws(CommandFailure) -> Report {
         let hangUp = Locked<(@Sendable () -> Void)?>(nil)
         let report: Result<Report, CommandFailure> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                engine.withShard(0) { [self] shard in
+                engine.withShard(index % calling.loops.count) { [self] shard in
                     do throws(CallControlError) {
                         let call = try shard.place(order.request)
-                        let bound = LoopBound(call, on: loop)
+                        let bound = LoopBound(call, on: shard.loop)
                         hangUp.withLock { $0 = { bound.run { $0.hangUp(HangUpReason(cause: .cancelled)) } } }
                         start(order, call, observers(call), onState) { continuation.resume(returning: .success($0)) }
                     } catch {
@@ -107,14 +117,17 @@ package final class CallingParty: Sendable {
         var environment = configuration.flowEnvironment(
             arguments: order.arguments, requester: FlowRequester(client: client))
         environment.observers = observers
+        environment.campaign = order.campaign
+        environment.target = order.target
         let run = FlowRun(flow: order.flow, call: call, environment: environment)
         call.loop.spawn {
             let outcome = await run.run()
             let end = outcome.end ?? CallEnd(by: .engine, cause: .error, detail: "the end was not told")
             let result = CallResult(
                 info: call.info, end: end, target: order.request.target, outcome: outcome, digitsReceived: call.digits.history)
-            guard let recording else { return then(Report(result: result)) }
-            recording.onEnd = { then(Report(result: result, recording: $0)) }
+            let callID = call.callID
+            guard let recording else { return then(Report(result: result, callID: callID)) }
+            recording.onEnd = { then(Report(result: result, callID: callID, recording: $0)) }
             recording.stop()
         }
     }

@@ -5,12 +5,13 @@ import FlowEngine
 package enum CommandList {
     /// All that this version has, in the order of the help.
     package static let all: [CommandSyntax] = [
-        ServeOptions.syntax, CallOptions.syntax, LoadOptions.syntax, CheckOptions.syntax, TestOptions.syntax, DemoOptions.syntax,
+        ServeOptions.syntax, CallOptions.syntax, CampaignOptions.syntax, LoadOptions.syntax, CheckOptions.syntax,
+        TestOptions.syntax, DemoOptions.syntax,
         DoctorOptions.syntax
     ]
 
     /// Commands of later versions: refused by name.
-    static let later = ["campaign", "sipp", "new", "graph", "schema", "calls"]
+    static let later = ["sipp", "new", "graph", "schema", "calls"]
 
     package static var help: String {
         let width = all.map(\.name.count).max() ?? 0

@@ -2,7 +2,7 @@
 
 package struct CheckOptions: Equatable, Sendable {
     package static let syntax = CommandSyntax(
-        name: "check", summary: "finds mistakes in flows and configurations", arguments: "FILE…", count: 1...10_000,
+        name: "check", summary: "finds mistakes in flows, campaigns and configurations", arguments: "FILE…", count: 1...10_000,
         options: [.json],
         examples: [
             ("check flows/reception.yaml ringwright.yaml", "names every mistake with file, line, column and the mend")

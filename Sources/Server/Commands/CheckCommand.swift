@@ -7,6 +7,7 @@ package enum CheckCommand {
     /// What a file is, by its words: `ringwright check` takes both.
     package enum Kind: Equatable, Sendable {
         case flow
+        case campaign
         case configuration
     }
 
@@ -32,12 +33,15 @@ package enum CheckCommand {
         switch kind(of: text) {
         case .configuration: return ConfigurationReader.read(text: text, file: file, sources: sources).findings
         case .flow: return FlowFiles.check(file)
+        case .campaign: return CampaignFiles.check(file)
         }
     }
 
-    /// A flow has a name or sections; everything else is read as a configuration, whose reader names what it does not know.
+    /// A flow has a name or sections, a campaign has targets; everything else is read as a configuration, whose reader names what it does
+    /// not know.
     package static func kind(of text: String) -> Kind {
         guard let root = YAML.parse(text, file: "", into: DiagnosticSink()) else { return textualKind(of: text) }
+        if root["targets"] != nil || root["campaign"] != nil { return .campaign }
         return root["flow"] != nil || root["sections"] != nil ? .flow : .configuration
     }
 

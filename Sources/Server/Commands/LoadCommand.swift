@@ -25,7 +25,7 @@ package enum LoadCommand {
             configuration, settings(options, configuration),
             loopCount: options.loops ?? ProcessInfo.processInfo.activeProcessorCount)
         defer { calling.close() }
-        let control = try startedLoop("control")
+        let control = try ControlLoop.started("control")
         defer { control.stop(within: .seconds(1)) }
         let run = LoadRun(plan, engine: calling.engine, loops: calling.loops)
         stops.handle { count in
@@ -38,7 +38,7 @@ package enum LoadCommand {
         }
         let report = await run.run(control: control) { progress(line(for: $0, plan)) }
         stops.handle(nil)
-        if let folder = options.report { try LoadFiles.write(report, into: folder) }
+        if let folder = options.report { try LoadFiles.write(report, target: options.target, into: folder) }
         return CommandOutcome(
             lines: [options.json ? report.json.text : report.summary], note: options.json ? notes(report) : "",
             status: status(of: report))
@@ -54,16 +54,6 @@ package enum LoadCommand {
         report.health.limitsHit.map {
             "ringwright: not valid: this machine reached its own limit (\($0.rawValue)); \($0.mend)"
         }.joined(separator: "\n")
-    }
-
-    private static func startedLoop(_ name: String) throws(CommandFailure) -> EpollLoop {
-        do throws(SystemError) {
-            let loop = try EpollLoop(name: name)
-            try loop.start()
-            return loop
-        } catch {
-            throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
-        }
     }
 
     private static func settings(_ options: LoadOptions, _ configuration: Configuration) -> EngineSettings {
@@ -130,7 +120,7 @@ package enum LoadCommand {
 
 /// The files of `--report`.
 enum LoadFiles {
-    static func write(_ report: LoadReport, into folder: String) throws(CommandFailure) {
+    static func write(_ report: LoadReport, target: String, into folder: String) throws(CommandFailure) {
         var table = "second,placed,answered,failed,peak_concurrency,answer_ms_mean\n"
         let series = report.statistics.series
         for (index, interval) in series.intervals.enumerated() {
@@ -139,7 +129,10 @@ enum LoadFiles {
             table +=
                 "\(index * series.length),\(interval.placed),\(interval.answered),\(interval.failed),\(interval.peak),\(mean)\n"
         }
-        for (name, text) in [("summary.json", report.json.text + "\n"), ("intervals.csv", table)] {
+        for (name, text) in [
+            ("summary.json", report.json.text + "\n"), ("intervals.csv", table),
+            ("report.html", report.page(title: "Load on \(target)"))
+        ] {
             do {
                 try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
             } catch {

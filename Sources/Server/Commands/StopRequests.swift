@@ -13,6 +13,9 @@ package final class StopRequests: Sendable {
 
     package init() {}
 
+    /// How often it was asked for.
+    package var count: Int { state.withLock { $0.count } }
+
     /// Somebody wants the command to end.
     package func request() {
         let (count, handler) = state.withLock { state in

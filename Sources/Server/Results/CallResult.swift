@@ -77,8 +77,11 @@ package struct CallResult: Equatable, Sendable {
     package var exitStatus: ExitStatus { verdict == .passed ? .passed : .failed }
 
     /// One object, in the order of docs/commands.md.
-    package var json: JSONText {
-        .object([
+    package var json: JSONText { .object(members) }
+
+    /// The members of `json`, for who adds others.
+    package var members: [(name: String, value: JSONText)] {
+        [
             ("call", .string(call)), ("target", .string(target)), ("flow", .string(flow)), ("result", .string(verdict.rawValue)),
             ("sip", .object([("status", .count(status)), ("reason", .string(reason))])),
             (
@@ -104,7 +107,7 @@ package struct CallResult: Equatable, Sendable {
                         .object([("name", .string($0.name)), ("passed", .bool($0.passed)), ("actual", .string($0.actual))])
                     })
             )
-        ])
+        ]
     }
 
     private var mediaJSON: JSONText {

@@ -1,0 +1,72 @@
+// One attempt to call a target, and what came of it.
+
+import Basics
+package import CallEngine
+package import FlowEngine
+
+/// A call that is to be placed.
+package struct CampaignAttempt: Sendable {
+    /// The row of the list, from 1.
+    package var row: Int
+    /// The attempt, from 1.
+    package var number: Int
+    /// Whom to call.
+    package var destination: String
+    package var callerID: String?
+    package var variables: [String: Value]
+    /// `target` of expressions.
+    package var target: Value
+}
+
+/// What came of it.
+package struct AttemptResult: Sendable {
+    package enum Verdict: String, Sendable {
+        case passed
+        /// The called side's doing, or an expectation.
+        case failed
+        /// This side's doing.
+        case error
+    }
+
+    package var verdict: Verdict
+    package var cause: CallEnd.Cause
+    /// 0 when no answer came.
+    package var status: Int
+    /// The result as scripts read it, one JSON object (docs/commands.md).
+    package var json: String
+    /// What people want to see of a call that did not pass: the messages; nil without.
+    package var ladder: String?
+    /// Milliseconds from the INVITE to the answer; nil without one.
+    package var answer: Double?
+    /// Milliseconds from the INVITE to the end.
+    package var duration: Double?
+    /// Mean opinion score; nil without media.
+    package var score: Double?
+
+    package init(verdict: Verdict, cause: CallEnd.Cause, status: Int, json: String) {
+        self.verdict = verdict
+        self.cause = cause
+        self.status = status
+        self.json = json
+    }
+
+    /// Of an attempt that was never made, or whose end nobody saw: this side's doing.
+    package static func unseen(_ attempt: CampaignAttempt, flow: String, detail: String) -> AttemptResult {
+        unseen(row: attempt.row, number: attempt.number, destination: attempt.destination, flow: flow, detail: detail)
+    }
+
+    static func unseen(row: Int, number: Int, destination: String, flow: String, detail: String) -> AttemptResult {
+        let object = JSONText.object([
+            ("call", ""), ("target", .string(destination)), ("flow", .string(flow)), ("result", "error"),
+            ("sip", .object([("status", 0), ("reason", "")])),
+            ("ended", .object([("by", "engine"), ("cause", "error"), ("detail", .string(detail))])),
+            (
+                "timings",
+                .object(["trying_ms", "ringing_ms", "first_media_ms", "answer_ms", "duration_ms"].map { ($0, .null) })
+            ),
+            ("media", .null), ("digits", .object([("sent", ""), ("received", "")])), ("expectations", .array([])),
+            ("row", .count(row)), ("attempt", .count(number))
+        ])
+        return AttemptResult(verdict: .error, cause: .error, status: 0, json: object.text)
+    }
+}

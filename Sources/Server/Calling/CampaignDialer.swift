@@ -1,0 +1,177 @@
+// Joins a campaign with the calls: each attempt runs the campaign's flow on one of the loops, and its result goes back.
+
+import Basics
+import CallEngine
+import Dialer
+import FlowEngine
+import Reactor
+import Store
+
+struct CampaignDialer: Sendable {
+    private let plan: CampaignPlan
+    private let flow: Flow
+    private let party: CallingParty
+    private let ladders: CallLadders
+    private let database: Database
+    private let control: EpollLoop
+
+    init(
+        _ plan: CampaignPlan, _ flow: Flow, _ party: CallingParty, _ ladders: CallLadders, _ database: Database,
+        _ control: EpollLoop
+    ) {
+        self.plan = plan
+        self.flow = flow
+        self.party = party
+        self.ladders = ladders
+        self.database = database
+        self.control = control
+    }
+
+    /// Runs the campaign on the control loop and waits for its end.
+    func run(
+        _ stops: StopRequests, _ progress: @escaping @Sendable (String) -> Void
+    ) async -> (problem: CampaignProblem?, figures: CampaignFigures) {
+        await withCheckedContinuation { continuation in
+            control.execute { [self] in
+                let tasks = CallTasks(loop: control)
+                let run = CampaignRun(plan, database: database, loop: control) { attempt, then in dial(attempt, tasks, then) }
+                let bound = LoopBound(run, on: control)
+                let ticker = LoopBound(CampaignTicker(plan, run, database, control, progress), on: control)
+                let running = LoopBound(tasks, on: control)
+                run.onEnd = { problem in
+                    stops.handle(nil)
+                    ticker.onLoop.stop()
+                    continuation.resume(returning: (problem, bound.onLoop.figures))
+                }
+                stops.handle { count in
+                    if count == 1 {
+                        progress("no new calls; waiting for those that run (again: ends them)")
+                        bound.run { $0.drain() }
+                    } else {
+                        running.run { $0.cancelAll() }
+                    }
+                }
+                run.run()
+            }
+        }
+    }
+
+    private func dial(_ attempt: CampaignAttempt, _ tasks: CallTasks, _ then: @escaping (AttemptResult) -> Void) {
+        var order = CallingParty.Order(
+            request: CallRequest(target: attempt.destination, line: plan.line, from: attempt.callerID), flow: flow,
+            arguments: attempt.variables)
+        order.campaign = .object(["name": .string(plan.name)])
+        order.target = attempt.target
+        let placed = order
+        tasks.spawn { then(await result(of: placed, attempt)) }
+    }
+
+    private func result(of order: CallingParty.Order, _ attempt: CampaignAttempt) async -> AttemptResult {
+        do throws(CommandFailure) {
+            let report = try await party.place(order, on: attempt.row)
+            return result(report, attempt)
+        } catch {
+            return .unseen(attempt, flow: flow.name, detail: error.message)
+        }
+    }
+
+    private func result(_ report: CallingParty.Report, _ attempt: CampaignAttempt) -> AttemptResult {
+        let call = report.result
+        let verdict: AttemptResult.Verdict =
+            switch call.verdict {
+            case .passed: .passed
+            case .failed: .failed
+            case .error: .error
+            }
+        let json = JSONText.object(call.members + [("row", .count(attempt.row)), ("attempt", .count(attempt.number))])
+        var result = AttemptResult(verdict: verdict, cause: call.end.cause, status: call.status, json: json.text)
+        result.answer = call.timings.answer?.milliseconds
+        result.duration = call.timings.total?.milliseconds
+        result.score = VoiceQuality.meanOpinionScore(of: call.media, codec: call.codec)
+        let ladder = ladders.take(report.callID, here: "this side", there: "the other side")
+        if verdict != .passed { result.ladder = ladder }
+        return result
+    }
+}
+
+/// The tasks of calls that run, so that they can be ended. Belongs to its loop.
+private final class CallTasks {
+    private let loop: EventLoop
+    private var tasks: [Int: LoopTask] = [:]
+    private var next = 0
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    func spawn(_ body: @escaping () async -> Void) {
+        let number = next
+        next += 1
+        tasks[number] = loop.spawn { [self] in
+            await body()
+            tasks[number] = nil
+        }
+    }
+
+    func cancelAll() {
+        for task in tasks.values { task.cancel() }
+    }
+}
+
+/// Tells how far a campaign is, once a second. Belongs to its loop.
+private final class CampaignTicker {
+    private let plan: CampaignPlan
+    private let run: CampaignRun
+    private let database: Database
+    private let loop: EventLoop
+    private let progress: @Sendable (String) -> Void
+    private let start: Instant
+    private var timer: LoopTimer?
+
+    init(
+        _ plan: CampaignPlan, _ run: CampaignRun, _ database: Database, _ loop: EventLoop,
+        _ progress: @escaping @Sendable (String) -> Void
+    ) {
+        self.plan = plan
+        self.run = run
+        self.database = database
+        self.loop = loop
+        self.progress = progress
+        start = loop.now
+        schedule()
+    }
+
+    private func schedule() {
+        timer = loop.schedule(after: .seconds(1)) { [weak self] in self?.tick() }
+    }
+
+    private func tick() {
+        let bound = LoopBound(self, on: loop)
+        database.perform { connection throws(StoreError) in
+            try CampaignStore.counts(connection)
+        } then: { result in
+            if case .success(let counts) = result { bound.run { $0.tell(counts) } }
+        }
+        schedule()
+    }
+
+    private func tell(_ counts: CampaignStore.Counts) {
+        guard timer != nil else { return }
+        let figures = run.figures
+        let seconds = max(0.001, (loop.now - start).seconds)
+        let rate = Double(figures.ended) / seconds
+        var line =
+            "\(counts.over) of \(counts.targets) over, \(JSONText.number(rate, digits: 1).text) calls/s, \(figures.active) active, "
+        line += "\(counts.failed + counts.error) failed"
+        if figures.isClosed {
+            line += "; outside of the hours"
+        } else if rate > 0 {
+            // Retries are not known beforehand.
+            line += ", \(FlowDuration.print(.seconds(Int64((Double(counts.targets - counts.over) / rate).rounded(.up))))) left"
+        }
+        progress(line)
+    }
+
+    func stop() {
+        timer?.cancel()
+        timer = nil
+    }
+}

@@ -1,0 +1,92 @@
+// Reports from a database that was filled by hand: what is told, and that nothing in a name breaks a file.
+
+import CallEngine
+import Dialer
+import FlowEngine
+import Foundation
+import FoundationXML
+import Store
+import Testing
+
+@Suite struct ReportTests {
+    @Test func everyFileSaysTheSameAndSurvivesOddNames() throws {
+        let bench = try CampaignTests.Bench("number\n1\n2\n3\n4\n")
+        let plan = try CampaignTests.Bench.plan("attempts: { most: 2, wait: 1s }\n").replacingTarget()
+        _ = try bench.open(plan)
+        let odd = "<b>&\"'\u{1}]]>,\n\u{1F600}"
+        bench.go(plan) { attempt in
+            switch attempt.row {
+            case 1:
+                var result = CampaignTests.result(.passed)
+                result.answer = 120
+                result.score = 4.4
+                return (.seconds(2), result)
+            case 2:
+                let text = Value.object([
+                    "ended": .object(["detail": .string(odd)]),
+                    "expectations": .list([
+                        .object(["name": .string("hears \(odd)"), "passed": .bool(false), "actual": .string("nothing")])
+                    ])
+                ]).json
+                var result = AttemptResult(verdict: .failed, cause: .normal, status: 200, json: text)
+                result.ladder = odd
+                return (.seconds(1), result)
+            case 3: return (.seconds(1), AttemptResult(verdict: .failed, cause: .busy, status: 486, json: "{}"))
+            default: return (.seconds(1), AttemptResult.unseen(attempt, flow: "f", detail: "no ports"))
+            }
+        }
+        let folder = bench.folder.path()
+        let summary = try bench.database!.performAndWait { connection throws(StoreError) in
+            try CampaignReport.write("odd \(odd)", into: folder, wasStopped: false, wasCut: false, connection)
+        }
+        #expect((summary.counts.targets, summary.counts.passed, summary.counts.failed, summary.counts.error) == (4, 1, 2, 1))
+        #expect(summary.counts.attempts == 5)
+        #expect(summary.byStatus == [486: 1])
+        #expect(summary.byCause == ["expectation": 1, "error": 1])
+        #expect(summary.answer.count == 1)
+        #expect(!summary.isPassed)
+
+        func text(_ name: String) throws -> String { try String(contentsOf: bench.folder.appending(path: name), encoding: .utf8) }
+        let junit = try text("junit.xml")
+        #expect(XMLParser(data: Data(junit.utf8)).parse(), "\(junit)")
+        #expect(junit.contains("tests=\"4\" failures=\"2\" errors=\"1\" skipped=\"0\""))
+        #expect(junit.components(separatedBy: "<testcase ").count == 5)
+        let page = try text("report.html")
+        #expect(!page.contains("<b>&\""))
+        #expect(page.contains("hears &lt;b&gt;&amp;"))
+        let calls = try text("calls.csv")
+        let path = bench.folder.appending(path: "calls.csv").path()
+        let reader = try CSVReader(path: path)
+        var rows: [[String]] = []
+        while let row = try reader.next() { rows.append(row.fields) }
+        #expect(rows.count == 6 && rows.allSatisfy { $0.count == 11 }, "\(calls)")
+        #expect(rows.map { $0[1] } == ["attempt", "1", "1", "1", "2", "1"])
+        #expect(try text("results.jsonl").split(separator: "\n").count == 5)
+        let object = try JSONSerialization.jsonObject(with: Data(text("summary.json").utf8)) as? [String: Any]
+        #expect(object?["failed"] as? Int == 2)
+        for name in CampaignReport.files {
+            #expect(!FileManager.default.fileExists(atPath: bench.folder.appending(path: name + ".part").path()))
+        }
+    }
+
+    @Test func aFolderThatCannotBeWrittenIsNamed() throws {
+        let bench = try CampaignTests.Bench("number\n1\n")
+        let plan = try CampaignTests.Bench.plan().replacingTarget()
+        _ = try bench.open(plan)
+        let problem = #expect(throws: StoreError.self) {
+            try bench.database!.performAndWait { connection throws(StoreError) in
+                try CampaignReport.write("x", into: "/not/there", wasStopped: false, wasCut: false, connection)
+            }
+        }
+        #expect(problem?.message == "/not/there/results.jsonl cannot be written")
+    }
+}
+
+extension CampaignPlan {
+    /// The same for lists without a column `host`.
+    fileprivate func replacingTarget() throws -> CampaignPlan {
+        var plan = self
+        plan.to = try Template.parse("sip:${target.number}@host")
+        return plan
+    }
+}

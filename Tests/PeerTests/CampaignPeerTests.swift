@@ -1,0 +1,130 @@
+// `ringwright campaign` as a whole: against sipp, with its reports, and killed at random instants.
+
+import Basics
+import CallEngine
+import Dialer
+import Foundation
+import FoundationXML
+import Reactor
+import Server
+import Testing
+
+@Suite("campaigns against sipp", .serialized, .enabled(if: Sipp.isInstalled, "sipp is not installed"))
+struct CampaignPeerTests {
+    static let flow = """
+        flow: probe
+        direction: outbound
+        vars: { wanted: "200" }
+        sections:
+          call:
+            - answer: { timeout: 5s }
+            - expect: { status: "200", name: "is answered" }
+            - expect: { digits: "1", within: 300ms, name: "presses 1" }
+            - hangup
+        """
+
+    static func campaign(
+        _ folder: TemporaryFolder, _ words: [String], stops: StopRequests = StopRequests(),
+        onProgress: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws -> CommandOutcome {
+        guard
+            case .run(let arguments) = try CommandList.choose(
+                ["campaign", "--json", "--report", folder.path("report"), "--set", "rtp.ports=\(LoadPeerTests.ports())"] + words)
+        else { throw PeerError.missing("arguments") }
+        return try await CampaignCommand.run(CampaignOptions(arguments), stops: stops, progress: onProgress)
+    }
+
+    static func summary(_ outcome: CommandOutcome) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any])
+    }
+
+    /// A coin refuses about half of the calls; those that are answered lack the key that the flow expects. Every report says the same.
+    @Test func verdictsAndReports() async throws {
+        let folder = try TemporaryFolder()
+        let sipp = try Sipp(.own("callee-flaky"), calls: 40, limit: 40)
+        defer { sipp.stop() }
+        try folder.write(Self.flow, to: "flow.yaml")
+        try folder.write("number,who\n" + (1...40).map { "\($0),\"Müller, <\($0)>\"\n" }.joined(), to: "list.csv")
+        try folder.write(
+            """
+            campaign: nightly
+            targets: list.csv
+            flow: flow.yaml
+            to: "sip:${target.number}@127.0.0.1:\(sipp.port)"
+            concurrency: 10
+            rate: 100
+            """, to: "nightly.yaml")
+        let outcome = try await Self.campaign(folder, [folder.path("nightly.yaml")])
+        let refused = sipp.messages.components(separatedBy: "\nSIP/2.0 503").count - 1
+        #expect(outcome.status == .failed)
+        let summary = try Self.summary(outcome)
+        #expect(summary["targets"] as? Int == 40)
+        #expect(summary["failed"] as? Int == 40)
+        #expect(summary["by_status"] as? [String: Int] == ["503": refused])
+        #expect(summary["by_cause"] as? [String: Int] == ["expectation": 40 - refused])
+
+        let results = try folder.text("report/results.jsonl").split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(results.map { $0["row"] as? Int } == (1...40).map { $0 })
+        #expect(results.count { ($0["sip"] as? [String: Any])?["status"] as? Int == 503 } == refused)
+        #expect(results.allSatisfy { $0["result"] as? String == "failed" && $0["flow"] as? String == "probe" })
+
+        let junit = folder.text("report/junit.xml")
+        let parser = XMLParser(data: Data(junit.utf8))
+        #expect(parser.parse(), "\(junit.prefix(500))")
+        #expect(junit.components(separatedBy: "<testcase ").count == 41)
+        #expect(junit.contains("failures=\"40\""))
+        #expect(junit.contains("expected: presses 1\nactual: "))
+
+        let calls = folder.text("report/calls.csv").split(separator: "\r\n")
+        #expect(calls.count == 41)
+        let page = folder.text("report/report.html")
+        #expect(page.contains("<td>presses 1</td>"))
+        #expect(page.contains("503 Service Unavailable"))
+        #expect(page.contains("INVITE sip:40@127.0.0.1"))
+        #expect(page.components(separatedBy: "<svg").count >= 4)
+        #expect(!page.contains("http://") && !page.contains("https://"))
+    }
+
+    @Test func stoppedAndResumed() async throws {
+        let folder = try TemporaryFolder()
+        let sipp = try Sipp(.builtIn("uas"), calls: 60, limit: 60)
+        defer { sipp.stop() }
+        try folder.write(
+            "flow: f\ndirection: outbound\nsections: { call: [ answer, { wait: 50ms }, hangup ] }\n", to: "flow.yaml")
+        try folder.write((1...60).map { "{\"number\":\"\($0)\"}\n" }.joined(), to: "list.jsonl")
+        let words = [
+            "--list", folder.path("list.jsonl"), "--flow", folder.path("flow.yaml"), "--to",
+            "sip:${target.number}@127.0.0.1:\(sipp.port)", "--concurrency", "5", "--rate", "20"
+        ]
+        let stops = StopRequests()
+        let first = try await Self.campaign(folder, words, stops: stops) { if $0.contains("active") { stops.request() } }
+        #expect(first.status == .failed)
+        let cut = try Self.summary(first)
+        #expect(cut["cut_short"] as? Bool == true)
+        let waiting = try #require(cut["waiting"] as? Int)
+        #expect(waiting > 0 && waiting < 60)
+
+        let again = await #expect(throws: CommandFailure.self) { try await Self.campaign(folder, words) }
+        #expect(again?.message.hasSuffix("has a campaign already") == true)
+
+        let second = try await Self.campaign(folder, words + ["--resume"])
+        #expect(second.status == .passed)
+        let whole = try Self.summary(second)
+        #expect((whole["passed"] as? Int, whole["attempts"] as? Int, whole["waiting"] as? Int) == (60, 60, 0))
+        sipp.expectSuccess()
+    }
+
+    /// `scripts/long` does it with 5,000 calls and 200 kills.
+    @Test(.enabled(if: PeerProgram.isInstalled("python3"), "python3 is not installed"))
+    func killedAgainAndAgain() throws {
+        let program =
+            URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: "ringwright")
+            .path()
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fuzz/campaign_kills.py")
+        let run = try PeerProgram(
+            "python3", [script.standardizedFileURL.path(), program, "--calls", "300", "--kills", "10"], in: TemporaryFolder())
+        #expect(run.wait(.seconds(120)) == 0, "\(run.output)")
+    }
+}

@@ -1,0 +1,41 @@
+// `check` on campaigns: the file, its flow and its list are looked at together.
+
+import FlowEngine
+import Foundation
+import Server
+import Testing
+
+@Suite struct CampaignCheckTests {
+    static func findings(_ campaign: String, list: String, flow: String) throws -> [String] {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "ringwright-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for (name, text) in [("c.yaml", campaign), ("list.csv", list), ("f.yaml", flow)] {
+            try text.write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
+        }
+        let file = folder.appending(path: "c.yaml").path()
+        return CheckCommand.check(file, .process).map { $0.description.replacing(folder.path() + "/", with: "") }
+    }
+
+    static let campaign = "campaign: c\ntargets: list.csv\nflow: f.yaml\nto: \"sip:${target.number}@h\"\n"
+    static let flow = "flow: f\nsections: { call: [ answer, hangup ] }\n"
+
+    @Test func allIsWell() throws {
+        #expect(try Self.findings(Self.campaign, list: "number\n1\n", flow: Self.flow) == [])
+    }
+
+    @Test func mistakesOfAllThreeFiles() throws {
+        #expect(
+            try Self.findings(Self.campaign + "concurency: 2\n", list: "number\n", flow: Self.flow)
+                == ["c.yaml:5:1: error: unknown key `concurency` of the campaign; did you mean `concurrency`?"])
+        #expect(
+            try Self.findings(Self.campaign, list: "number\n1\n", flow: Self.flow.replacing("answer", with: "anser")).first?
+                .hasPrefix("f.yaml:2:") == true)
+        #expect(
+            try Self.findings(Self.campaign, list: "number\n1\n1,2\n", flow: Self.flow)
+                == ["list.csv:3:1: error: 2 fields, and the header has 1; a field with a comma in it stands in quotes"])
+        #expect(
+            try Self.findings(Self.campaign, list: "phone\n1\n", flow: Self.flow).first?
+                .hasPrefix("list.csv:2:1: error: `to` cannot be told for this row: ") == true)
+    }
+}
