@@ -11,7 +11,11 @@ func attackDescription(_ bytes: [UInt8]) {
         use(
             (medium.kind, medium.port, medium.formats, medium.packetTime, medium.rtcp, medium.attributes, medium.formatParameters)
         )
-        use((medium.bandwidth("RS"), medium.values(of: "crypto"), medium.rtpMap(of: 96), medium.parameters(of: "96")))
+        use((medium.bandwidth("RS"), medium.rtpMap(of: 96), medium.parameters(of: "96")))
+        for line in medium.values(of: "crypto").compactMap({ CryptoAttribute($0) }) {
+            precondition(
+                line.key.revealed.count == line.suite.masterLength && line.identifier.count <= 128, "a key of its length")
+        }
     }
     use((session.origin?.version, session.origin?.address))
     use((session.bandwidths, session.attributes, session.sessionName))
@@ -29,8 +33,9 @@ func attackOfferAnswer(_ bytes: [UInt8]) {
     let capabilities = AudioCapabilities(
         codecs: choices & 1 == 0 ? [.pcma, .pcmu] : [.opus, .g722, .pcmu], preference: choices & 2 == 0 ? .theirs : .ours,
         telephoneEvents: choices & 4 == 0, packetTime: 20, offersRTCPMux: choices & 8 != 0)
+    let security: MediaSecurity = choices & 128 == 0 ? .accepted : choices & 64 == 0 ? .offered : .required
     var session = OfferAnswer(
-        capabilities: capabilities, local: SocketAddress(ip: .v4(0xC000_0201), port: 4000), sessionID: 7)
+        capabilities: capabilities, local: SocketAddress(ip: .v4(0xC000_0201), port: 4000), sessionID: 7, security: security)
     if choices & 16 != 0 { session.localRTCPPort = 4444 }
     if choices & 32 != 0 {
         checkWritten(session.makeOffer())
@@ -77,10 +82,52 @@ private func checkWritten(_ octets: [UInt8]) -> SessionDescription {
 private func check(_ session: OfferAnswer) {
     guard let agreement = session.agreement else { preconditionFailure("an exchange agrees") }
     precondition(agreement.sendPayload < 128 && 10...60 ~= agreement.packetTime, "numbers are in their ranges")
+    if let secure = agreement.secure {
+        precondition(
+            secure.ownKey.revealed.count == secure.suite.masterLength && secure.ownKey != secure.remoteKey, "a key of ours")
+    }
     precondition(!agreement.receiveFormats.isEmpty && agreement.receiveFormats[0].codec.name == agreement.codec.name)
     precondition(!(agreement.direction.sends && agreement.remote.ip.isUnspecified), "nothing is sent to nowhere")
     precondition(agreement.receiveEvents.allSatisfy { $0.payload < 128 && $0.clockRate > 0 })
     precondition(agreement.receiveFormats.allSatisfy { $0.payload < 128 && $0.codec.clockRate > 0 })
+}
+
+/// One octet that chooses a suite, then packets, each led by its length in one octet: through a receiver that knows their key as little as they
+/// do, and through a pair that does.
+func attackProtected(_ bytes: [UInt8]) {
+    guard let choice = bytes.first else { return }
+    let suite = SRTPSuite.allCases[Int(choice) % SRTPSuite.allCases.count]
+    let master = [UInt8](repeating: choice, count: suite.masterLength)
+    let receiver = SRTPReceiver(suite, master: master, identifier: choice & 64 == 0 ? [] : [1, 2])
+    let (sender, knowing) = (SRTPSender(suite, master: master), SRTPReceiver(suite, master: master))
+    var last: (sequence: UInt16, ssrc: UInt32)?
+    var at = 1
+    while at < bytes.count {
+        let end = min(bytes.count, at + 1 + Int(bytes[at]))
+        let packet = Array(bytes[(at + 1)..<end])
+        at = end
+        var output = [UInt8](repeating: 0, count: packet.count)
+        packet.withUnsafeBytes { input in
+            output.withUnsafeMutableBytes { output in
+                guard !input.isEmpty else { return }
+                precondition((try? receiver.unprotect(input, to: output)) == nil, "nobody guesses a tag")
+                precondition((try? receiver.unprotectControl(input, to: output)) == nil, "nobody guesses a tag")
+            }
+        }
+        var buffer = packet + [UInt8](repeating: 0, count: SRTPSuite.mostTrailer)
+        let header = packet.withUnsafeBytes { RTPPacket($0).map { (sequence: $0.sequence, ssrc: $0.ssrc) } }
+        // One stream in order, as a sender has it.
+        if let header, last.map({ $0.ssrc == header.ssrc && header.sequence &- $0.sequence &- 1 < 0x4000 }) ?? true {
+            last = header
+            guard let count = buffer.withUnsafeMutableBytes({ sender.protect($0, count: packet.count) }) else {
+                preconditionFailure("what is RTP is protected")
+            }
+            let length = buffer.withUnsafeMutableBytes { buffer in
+                try? knowing.unprotect(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]), to: buffer)
+            }
+            precondition(length == packet.count && Array(buffer[..<packet.count]) == packet, "what is protected comes back")
+        }
+    }
 }
 
 /// Packets, each led by its length in one octet, all through one receiver.
@@ -145,6 +192,7 @@ private func readReports(_ bytes: UnsafeRawBufferPointer, _ statistics: inout Re
                 precondition(packet.report(about: report.ssrc) != nil, "a report is found by its source")
             }
         }
+        use(packet.voipMetrics(about: 1))
         use(packet.saysGoodbye(to: 1))
         use(packet.canonicalName(of: 1)?.count)
         use(statistics.makeReport(at: now))

@@ -12,6 +12,7 @@ extension FuzzTarget {
                 Seeds.descriptions.map { [choice] + $0 + Array("--\n".utf8) + Seeds.descriptions[0] }
             }
         case .rtp: Seeds.packets
+        case .srtp: Seeds.packets.flatMap { packet in [UInt8(0), 65, 4, 5].map { [$0] + packet } }
         case .flow: Seeds.flows.map { Array($0.utf8) }
         case .expression: Seeds.expressions.map { Array($0.utf8) }
         }

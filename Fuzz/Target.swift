@@ -11,6 +11,7 @@ enum FuzzTarget: String, CaseIterable {
     case sdp
     case offerAnswer = "offer-answer"
     case rtp
+    case srtp
     case flow
     case expression
 
@@ -22,6 +23,7 @@ enum FuzzTarget: String, CaseIterable {
         case .sdp: attackDescription(bytes)
         case .offerAnswer: attackOfferAnswer(bytes)
         case .rtp: bytes.withUnsafeBytes { attackPacket($0) }
+        case .srtp: attackProtected(bytes)
         case .flow: attackFlow(bytes)
         case .expression: attackExpression(bytes)
         }

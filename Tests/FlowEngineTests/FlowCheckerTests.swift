@@ -41,6 +41,9 @@ func steps(_ lines: String...) -> String {
             steps("wait: 5"),
             "f.yaml:4:13: error: `wait`: \"5\" has no unit at its end; write 5s for seconds or 5ms for milliseconds"
         ),
+        (steps("expect: { loss: much }"), "f.yaml:4:23: error: `loss` is a share from 0% to 100%, not `much`; write 1%"),
+        (steps("expect: { audio: stereo }"), "f.yaml:4:24: error: unknown value `stereo` of `audio`; known: `two-way`"),
+        (steps("expect: { mos: 6 }"), "f.yaml:4:22: error: `mos` is from 1.0 to 4.5, not 6"),
         (steps("goto: mian"), "f.yaml:4:13: error: unknown section `mian` of `goto`; did you mean `main`?"),
         (
             steps("goto: main"),

@@ -260,6 +260,7 @@ import Testing
                 - expect: { status: 2xx, header: { Server: "/ring/" } }
                 - expect: { codec: [ opus, pcmu ] }
                 - expect: { codec: g722/8000, name: wideband }
+                - expect: { mos: 4.0, loss: 1%, jitter: 30ms, audio: two-way }
                 - expect: { hears: { tone: busy }, within: 5s }
                 - expect: { digits: "42", within: 5s }
                 - expect: { hears: silence, for: 2s, within: 10s }
@@ -270,10 +271,29 @@ import Testing
                 headers: { Server: a ring }
                 callee: [ answers, { tone: [ 480, 620 ], for: 1s }, { press: "42" } ]
                 expect:
-                  - passed: [ answered, status 2xx, header Server, codec opus or pcmu, hears tone busy, digits 42, hears silence ]
+                  - passed: [ answered, status 2xx, header Server, codec opus or pcmu, mos at least 4, loss at most 1%, jitter at most 30ms, audio both ways, hears tone busy, digits 42, hears silence ]
                   - failed: [ digits 1, wideband ]
                   - tag: none
                   - result: failed
+            """)
+    }
+
+    @Test func qualityIsAskedOfWhatWasHeard() throws {
+        try run(
+            """
+            flow: t
+            sections:
+              main:
+                - expect: { mos: 1, loss: 100%, jitter: 1s, audio: two-way }
+                - answer
+                - expect: { mos: 4.5, name: heard }
+                - hangup
+            cases:
+              - name: x
+                caller: [ { waits: 1s } ]
+                expect:
+                  - failed: [ mos at least 1, loss at most 100%, jitter at most 1s, audio both ways ]
+                  - passed: heard
             """)
     }
 

@@ -79,7 +79,7 @@ struct EncryptedPeerTests {
 
 @Suite("SRTP with linphonec", .serialized, HeavyPeer.linphonec.isWanted)
 struct EncryptedLinphonecTests {
-    @Test("it calls and is called: speech both ways, a hold of its own", arguments: [true, false]) func both(calls: Bool) throws {
+    @Test("it calls and is called: speech both ways, a key", arguments: [true, false]) func both(calls: Bool) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("said.wav")
         let flow: TestFlow = { call, notes in
@@ -91,6 +91,7 @@ struct EncryptedLinphonecTests {
             try call.startRecording(path, notes: notes)
             try await call.stay(.milliseconds(500))
             try await call.say("welcome")
+            try await call.stay(.milliseconds(1500))
             notes.add("greeted")
             notes.add(try await call.keys(1, patience: .seconds(10)))
         }

@@ -56,6 +56,46 @@ import Testing
         }
     }
 
+    @Test func extendedReportsComeBack() {
+        let metrics = VoIPMetrics(
+            ssrc: 0x1122_3344, lossRate: 3, discardRate: 1, burstDensity: 110, gapDensity: 1, burstDuration: 140,
+            gapDuration: 6040,
+            roundTrip: 80, endSystemDelay: 60, rating: 93, listeningScore: 4.4, conversationalScore: 4.1)
+        var unknown = metrics
+        (unknown.rating, unknown.listeningScore, unknown.conversationalScore) = (nil, nil, nil)
+        let bytes = build { writer in
+            writer.receiverReport(ssrc: 7, about: Self.block)
+            writer.extendedReport(ssrc: 7, metrics)
+            writer.extendedReport(ssrc: 7, unknown)
+        }
+        #expect(bytes.count == 32 + 2 * 44)
+        #expect(bytes[32..<44].elementsEqual([0x80, 207, 0, 10, 0, 0, 0, 7, 7, 0, 0, 8]))
+        bytes.withUnsafeBytes { buffer in
+            var reader = RTCPReader(buffer)
+            _ = reader?.next()
+            let first = reader?.next()
+            #expect(first?.kind == .extendedReport && first?.voipMetrics(about: 0x1122_3344) == metrics)
+            #expect(first?.voipMetrics(about: 7) == nil && first?.report(about: 7) == nil && first?.ssrc == nil)
+            #expect(reader?.next()?.voipMetrics(about: 0x1122_3344) == unknown)
+        }
+    }
+
+    /// A block before it, one of a wrong length, one that goes beyond the end.
+    @Test func blocksOfExtendedReportsAreSteppedOver() {
+        func find(_ blocks: [UInt8]) -> Bool {
+            let bytes = [0x80, 207, 0, UInt8((blocks.count + 4) / 4), 0, 0, 0, 7] + blocks
+            return bytes.withUnsafeBytes { buffer in
+                var reader = RTCPReader(buffer)
+                return reader?.next()?.voipMetrics(about: 1) != nil
+            }
+        }
+        let block: [UInt8] = [7, 0, 0, 8, 0, 0, 0, 1] + [UInt8](repeating: 0, count: 28)
+        #expect(find([4, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0] + block))
+        #expect(!find([7, 0, 0, 1, 0, 0, 0, 1]))
+        #expect(!find([7, 0, 0, 9] + block.dropFirst(4)))
+        #expect(!find([]) && !find([7, 0, 0, 8]))
+    }
+
     @Test func otherPacketsAreSteppedOver() {
         // APP, XR and an SR that is too short for its count of blocks.
         let bytes: [UInt8] = [

@@ -84,10 +84,38 @@ package struct MediaReport: Equatable, Sendable {
     package var late: UInt64 = 0
     /// Interarrival jitter at the end (section 6.4.1).
     package var jitter: Duration = .zero
+    /// The largest that it was.
+    package var maximumJitter: Duration = .zero
     /// From RTCP; nil when no report came.
     package var roundTrip: Duration?
+    /// What the far side told about our stream; nil when it told nothing.
+    package var remote: RemoteReception?
+    /// Whom nobody hears; nil as long as there is no sign of it.
+    package var oneWay: OneWayAudio?
     /// The suite of SRTP (RFC 4568 section 6.2); empty for a stream that is not encrypted.
     package var srtp = ""
 
     package init() {}
+}
+
+/// How the far side receives our stream, by its last RTCP reports.
+package struct RemoteReception: Equatable, Sendable {
+    package var lost: Int64
+    package var jitter: Duration
+    /// Its own mean opinion score (RTCP XR), listening quality; nil where it does not tell.
+    package var score: Double?
+
+    package init(lost: Int64, jitter: Duration, score: Double? = nil) {
+        self.lost = lost
+        self.jitter = jitter
+        self.score = score
+    }
+}
+
+/// Audio that passes one way only.
+package enum OneWayAudio: String, Sendable, CaseIterable {
+    /// We sent for two seconds and more, and never got a packet.
+    case hearsNothing = "hears-nothing"
+    /// The far side's reports know of no packet of ours, although we sent for five seconds and more.
+    case isNotHeard = "is-not-heard"
 }

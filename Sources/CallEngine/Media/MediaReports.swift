@@ -1,5 +1,6 @@
 // RTCP of a session (RFC 3550 section 6): a report every few seconds, what the far side reports about us, BYE at the end.
 
+import Audio
 import Basics
 import RTP
 import Reactor
@@ -42,6 +43,7 @@ extension MediaSession {
         packetsAtReport = stream.packetCount
         var name = "\(settings.product)-\(String(canonicalName, radix: 36))"
         name.withUTF8 { writer.sourceDescription(ssrc: stream.ssrc, canonicalName: UnsafeRawBufferPointer($0)) }
+        if let block { writer.extendedReport(ssrc: stream.ssrc, metrics(about: block.ssrc)) }
         if isLast { writer.goodbye(ssrc: stream.ssrc) }
         var count = writer.count
         if let cipher {
@@ -76,7 +78,12 @@ extension MediaSession {
             if let info = packet.senderInfo, let ssrc = packet.ssrc {
                 reception?.statistics.receive(senderReport: info.time.middle, from: ssrc, at: now)
             }
-            if let trip = packet.report(about: stream.ssrc)?.roundTrip(at: time(now)) { roundTrip = trip }
+            if packet.ssrc != nil { hearing.reports += 1 }
+            if let report = packet.report(about: stream.ssrc) {
+                hearing.note(report, clockRate: codec.clockRate)
+                if let trip = report.roundTrip(at: time(now)) { roundTrip = trip }
+            }
+            if let metrics = packet.voipMetrics(about: stream.ssrc) { hearing.note(metrics) }
         }
     }
 }

@@ -114,6 +114,8 @@ package final class MediaSession {
     var hasReported = false
     var packetsAtReport: UInt32 = 0
     var roundTrip: Duration?
+    /// What the far side tells about our stream.
+    var hearing = FarHearing()
     let canonicalName: UInt64
 
     /// Takes an RTP port pair at once; throws when there is none.
@@ -188,9 +190,12 @@ package final class MediaSession {
             report.lost = Int64(statistics.lostCount)
             report.late = statistics.lateCount
             report.jitter = statistics.jitter
+            report.maximumJitter = statistics.maximumJitter
         }
         report.roundTrip = roundTrip
         report.srtp = srtpSuite
+        report.remote = hearing.report
+        report.oneWay = oneWay
         return report
     }
 

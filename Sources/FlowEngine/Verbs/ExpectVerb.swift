@@ -45,9 +45,30 @@ package struct ExpectVerb: Verb {
         if let digits = step.text("digits") { checks.append(.digits(digits)) }
         if let node = map.node("hears") { readHears(node, step, map) }
         if let node = map.node("codec") { readCodec(node, step) }
-        map.notBuilt("prompt", "duration", "mos", "loss", "jitter")
-        if !["answered", "status", "header", "digits", "hears", "codec"].contains(where: map.has) {
-            step.sink.error(at: map.place, "`expect` asks nothing", mend: "known: answered, status, header, digits, hears, codec")
+        readQuality(map, step)
+        map.notBuilt("prompt", "duration")
+        let known = ["answered", "status", "header", "digits", "hears", "codec", "mos", "loss", "jitter", "audio"]
+        if !known.contains(where: map.has) {
+            step.sink.error(at: map.place, "`expect` asks nothing", mend: "known: \(known.joined(separator: ", "))")
+        }
+    }
+
+    private mutating func readQuality(_ map: MappingReader, _ step: StepReader) {
+        if let score = map.double("mos", in: 1...4.5) { checks.append(.mos(score)) }
+        if let node = map.node("loss"), let text = NodeRead.string(node, "`loss`", step.sink) {
+            if let percent = Double(text.hasSuffix("%") ? String(text.dropLast()) : text), 0...100 ~= percent {
+                checks.append(.loss(percent))
+            } else {
+                step.sink.error(at: node.place, "`loss` is a share from 0% to 100%, not `\(text)`", mend: "write 1%")
+            }
+        }
+        if let jitter = map.duration("jitter") { checks.append(.jitter(jitter)) }
+        if let node = map.node("audio"), let word = NodeRead.string(node, "`audio`", step.sink) {
+            if word == "two-way" {
+                checks.append(.twoWay)
+            } else {
+                NodeRead.unknown("value", word, of: "`audio`", at: node.place, known: ["two-way"], step.sink)
+            }
         }
     }
 

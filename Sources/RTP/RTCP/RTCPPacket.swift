@@ -1,5 +1,5 @@
-// RTCP (RFC 3550 section 6): a reader of compound packets that neither copies nor allocates. Of the types SR, RR, SDES (CNAME) and
-// BYE are understood; others are stepped over. Reduced-size packets (RFC 5506) are read too.
+// RTCP (RFC 3550 section 6): a reader of compound packets that neither copies nor allocates. Of the types SR, RR, SDES (CNAME), BYE and
+// XR (VoIP metrics) are understood; others are stepped over. Reduced-size packets (RFC 5506) are read too.
 //
 //    |V=2|P|  count  |      type     |       words after this one      |
 
@@ -131,6 +131,8 @@ package struct RTCPPacket {
         case receiverReport
         case sourceDescription
         case goodbye
+        /// XR (RFC 3611).
+        case extendedReport
         /// Not understood, or cut short.
         case other
     }
@@ -147,12 +149,13 @@ package struct RTCPPacket {
             case 201 where bytes.count >= 8 + count * ReportBlock.size: .receiverReport
             case 202: .sourceDescription
             case 203 where bytes.count >= 4 + 4 * count: .goodbye
+            case 207 where bytes.count >= 8: .extendedReport
             default: .other
             }
     }
 
     /// Reports of SR and RR, sources of BYE, chunks of SDES.
-    package var count: Int { kind == .other ? 0 : Int(bytes[0] & 0x1F) }
+    package var count: Int { kind == .other || kind == .extendedReport ? 0 : Int(bytes[0] & 0x1F) }
 
     /// The sender of SR and RR.
     package var ssrc: UInt32? {
@@ -183,6 +186,21 @@ package struct RTCPPacket {
             ssrc: bytes.read32(at: start), fractionLost: UInt8(lost >> 24), cumulativeLost: Int32(bitPattern: lost << 8) >> 8,
             highestSequence: bytes.read32(at: start + 8), jitter: bytes.read32(at: start + 12),
             lastSenderReport: bytes.read32(at: start + 16), delaySinceSenderReport: bytes.read32(at: start + 20))
+    }
+
+    /// The VoIP metrics about `ssrc` in an XR packet (RFC 3611 section 4.7).
+    package func voipMetrics(about ssrc: UInt32) -> VoIPMetrics? {
+        guard kind == .extendedReport else { return nil }
+        var position = 8
+        while position + 4 <= bytes.count {
+            let end = position + 4 + 4 * Int(bytes.read16(at: position + 2))
+            guard end <= bytes.count else { return nil }
+            if bytes[position] == 7, end - position == VoIPMetrics.size, bytes.read32(at: position + 4) == ssrc {
+                return VoIPMetrics(UnsafeRawBufferPointer(rebasing: bytes[position..<end]))
+            }
+            position = end
+        }
+        return nil
     }
 
     /// Whether a BYE names this source.

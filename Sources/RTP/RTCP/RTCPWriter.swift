@@ -1,10 +1,10 @@
 // Builds compound RTCP packets in a buffer of the caller (RFC 3550 section 6.1): a report first, then SDES, then BYE.
 
 /// Writes into `output`, front to back; `count` octets are there in the end. Packets that find no room are a fault of the caller:
-/// `sufficientSize` holds any chain of one report block, SDES and BYE.
+/// `sufficientSize` holds any chain of one report block, SDES, XR and BYE.
 package struct RTCPWriter {
-    /// SR with a block, SDES with a name of 255 octets, BYE.
-    package static let sufficientSize = 28 + ReportBlock.size + 4 + 4 + 260 + 8
+    /// SR with a block, SDES with a name of 255 octets, XR, BYE.
+    package static let sufficientSize = 28 + ReportBlock.size + 4 + 4 + 260 + 8 + VoIPMetrics.size + 8
 
     private let output: UnsafeMutableRawBufferPointer
     package private(set) var count = 0
@@ -41,6 +41,16 @@ package struct RTCPWriter {
         put8(UInt8(length))
         for index in 0..<length { put8(canonicalName[index]) }
         repeat { put8(0) } while count % 4 != 0
+        end(start)
+    }
+
+    /// XR with VoIP metrics (RFC 3611 section 4.7).
+    package mutating func extendedReport(ssrc: UInt32, _ metrics: VoIPMetrics) {
+        let start = begin(type: 207, count: 0)
+        put(ssrc)
+        precondition(count + VoIPMetrics.size <= output.count, "no room for the packet")
+        metrics.write(to: UnsafeMutableRawBufferPointer(rebasing: output[count..<count + VoIPMetrics.size]))
+        count += VoIPMetrics.size
         end(start)
     }
 

@@ -27,10 +27,19 @@ package enum Quality {
     /// MOS, 1 to 4.5. `lost` of `expected` packets; `delay` from mouth to ear counts from 100 ms up, nil leaves it out (listening
     /// quality). Nil when nothing was expected.
     package static func score(lost: UInt64, expected: UInt64, delay: Duration? = nil, codec: LossImpairment = .g711) -> Double? {
+        rating(lost: lost, expected: expected, delay: delay, codec: codec).map(score(ofRating:))
+    }
+
+    /// R, 0 to 100, of the same.
+    package static func rating(lost: UInt64, expected: UInt64, delay: Duration? = nil, codec: LossImpairment = .g711) -> Double? {
         guard expected > 0 else { return nil }
         let percent = 100 * Double(min(lost, expected)) / Double(expected)
         let effective = codec.equipment + (95 - codec.equipment) * percent / (percent + codec.robustness)
-        let rating = 100 - effective - (delay.map(delayImpairment) ?? 0)
+        return max(100 - effective - (delay.map(delayImpairment) ?? 0), 0)
+    }
+
+    /// MOS of R (G.107 annex B).
+    package static func score(ofRating rating: Double) -> Double {
         guard rating > 0 else { return 1 }
         let score = 1 + 0.035 * rating + 7e-6 * rating * (rating - 60) * (100 - rating)
         return min(max(score, 1), 4.5)

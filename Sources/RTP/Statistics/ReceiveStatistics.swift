@@ -56,6 +56,10 @@ package struct ReceiveStatistics: Sendable {
     private var formerExpected: UInt64 = 0
     private var formerReceived: UInt64 = 0
 
+    private var bursts = LossBursts()
+    /// The number behind the last loss of the current source.
+    private var lossEnd: UInt32 = 0
+
     private var candidateSSRC: UInt32 = 0
     private var candidateNext: UInt16 = 0
 
@@ -118,6 +122,7 @@ package struct ReceiveStatistics: Sendable {
             window = step < 64 ? window << UInt64(step) | 1 : 1
             received += 1
             hasCandidate = false
+            if step > 1 { noteLoss(Int(step) - 1) }
             return .next(missing: Int(step) - 1)
         } else if step > UInt16.max - Self.maximumMisorder {
             let age = UInt64(0 &- step)
@@ -156,10 +161,18 @@ package struct ReceiveStatistics: Sendable {
         return .restarted
     }
 
+    /// So many are missing before the packet that came now; one that comes late was no less missing when it was to be played.
+    private mutating func noteLoss(_ count: Int) {
+        let first = highest &- UInt32(count)
+        bursts.lost(count, after: first &- lossEnd)
+        lossEnd = highest
+    }
+
     private mutating func begin(at sequence: UInt16) {
         // One cycle up, so that a late packet from before the first one does not go below zero.
         base = 0x1_0000 + UInt32(sequence)
         highest = base
+        lossEnd = base
         window = 1
         received = 1
         duplicates = 0
@@ -203,6 +216,8 @@ package struct ReceiveStatistics: Sendable {
     package var receivedCount: UInt64 { formerReceived + received }
     /// Packets that did not come.
     package var lostCount: UInt64 { expectedCount - min(receivedCount, expectedCount) }
+    /// How the losses lie (RFC 3611 section 4.7.2), of all sources.
+    package var lossBursts: LossBursts.Figures { bursts.figures(received: ssrc == nil ? 0 : highest &- lossEnd &+ 1) }
     /// The smoothed jitter of RFC 3550 section 6.4.1.
     package var jitter: Duration { duration(scaledJitter) }
     /// The largest value that `jitter` had.

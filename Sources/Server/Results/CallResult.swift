@@ -116,7 +116,18 @@ package struct CallResult: Equatable, Sendable {
             ("codec", .string(codec)), ("srtp", .string(media.srtp.isEmpty ? "none" : media.srtp)), ("sent", .count(media.sent)),
             ("received", .count(media.received)),
             ("lost", .count(media.lost)), ("late", .count(media.late)), ("jitter_ms", .milliseconds(media.jitter)),
-            ("rtt_ms", .milliseconds(media.roundTrip)), ("mos", mos.map { .number($0, digits: 2) } ?? .null)
+            ("rtt_ms", .milliseconds(media.roundTrip)), ("mos", mos.map { .number($0, digits: 2) } ?? .null),
+            ("max_jitter_ms", .milliseconds(media.maximumJitter)),
+            ("one_way", media.oneWay.map { .string($0.rawValue) } ?? .null), ("remote", remoteJSON)
+        ])
+    }
+
+    /// What the other side's RTCP told about our stream.
+    private var remoteJSON: JSONText {
+        guard let remote = media.remote else { return .null }
+        return .object([
+            ("lost", .count(remote.lost)), ("jitter_ms", .milliseconds(remote.jitter)),
+            ("mos", remote.score.map { .number($0, digits: 2) } ?? .null)
         ])
     }
 
@@ -131,6 +142,11 @@ package struct CallResult: Equatable, Sendable {
             lines.append(
                 "  \(codec)\(secured): \(media.sent) packets sent, \(media.received) received, \(media.lost) lost, "
                     + "jitter \(JSONText.milliseconds(media.jitter).text) ms")
+        }
+        switch media.oneWay {
+        case .hearsNothing: lines.append("  one-way audio: nothing came from the other side")
+        case .isNotHeard: lines.append("  one-way audio: the other side has received nothing")
+        case nil: break
         }
         if !digitsSent.isEmpty { lines.append("  pressed \(digitsSent)") }
         if !digitsReceived.isEmpty { lines.append("  the other side pressed \(digitsReceived)") }

@@ -1,7 +1,6 @@
 // How a call sounded, from the figures of its media.
 
 import Basics
-package import CallEngine
 import RTP
 
 package enum VoiceQuality {
@@ -10,12 +9,17 @@ package enum VoiceQuality {
     package static func meanOpinionScore(of media: MediaReport, codec: String) -> Double? {
         guard media.received > 0, let impairment = impairment(of: codec) else { return nil }
         let lost = UInt64(max(0, media.lost))
-        // One way of the network, what a jitter buffer of twice the jitter adds, and one packet.
-        let delay = (media.roundTrip ?? .zero) / 2 + media.jitter * 2 + .milliseconds(20)
-        return Quality.score(lost: lost + media.late, expected: media.received + lost, delay: delay, codec: impairment)
+        return Quality.score(
+            lost: lost + media.late, expected: media.received + lost,
+            delay: delay(roundTrip: media.roundTrip, jitter: media.jitter), codec: impairment)
     }
 
-    private static func impairment(of codec: String) -> LossImpairment? {
+    /// From mouth to ear: one way of the network, what a jitter buffer of twice the jitter adds, and one packet.
+    static func delay(roundTrip: Duration?, jitter: Duration) -> Duration {
+        (roundTrip ?? .zero) / 2 + jitter * 2 + .milliseconds(20)
+    }
+
+    static func impairment(of codec: String) -> LossImpairment? {
         switch codec.prefix(while: { $0 != "/" }).uppercased() {
         case "PCMU", "PCMA", "G722", "L16": .g711
         case "OPUS": .opus

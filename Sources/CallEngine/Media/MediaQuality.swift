@@ -1,0 +1,56 @@
+// How both sides of a session hear each other: what goes out as VoIP metrics (RFC 3611), what the far side tells, and whether audio
+// passes one way only.
+
+import Audio
+import Basics
+import RTP
+import Reactor
+
+/// What the far side's reports say about our stream.
+struct FarHearing {
+    /// SR and RR that came.
+    var reports = 0
+    private(set) var report: RemoteReception?
+
+    mutating func note(_ block: ReportBlock, clockRate: Int) {
+        let jitter = Duration.nanoseconds(Int64(block.jitter) * 1_000_000_000 / Int64(clockRate))
+        report = RemoteReception(lost: Int64(block.cumulativeLost), jitter: jitter, score: report?.score)
+    }
+
+    mutating func note(_ metrics: VoIPMetrics) { report?.score = metrics.listeningScore }
+}
+
+extension MediaSession {
+    /// Packets of two and of five seconds: less says nothing.
+    private var muchSent: UInt32 { UInt32(2000 / packetTime) }
+
+    /// Whom nobody hears, as far as packets and reports tell.
+    var oneWay: OneWayAudio? {
+        if expectsMedia, !hasHeard, stream.packetCount >= muchSent { return .hearsNothing }
+        // One report may have crossed our first packets.
+        if maySend, hearing.reports >= 2, hearing.report == nil, stream.packetCount >= muchSent * 5 / 2 { return .isNotHeard }
+        return nil
+    }
+
+    /// How we hear the source that our report is about.
+    func metrics(about ssrc: UInt32) -> VoIPMetrics {
+        guard let statistics = reception?.statistics else { preconditionFailure("a report is about what came") }
+        let (lost, expected) = (statistics.lostCount, max(statistics.expectedCount, 1))
+        let late = statistics.lateCount
+        let bursts = statistics.lossBursts
+        func milliseconds(_ packets: Double) -> UInt16 { UInt16(clamping: Int(packets * Double(packetTime))) }
+        func limited(_ duration: Duration) -> UInt16 { UInt16(clamping: Int(duration.milliseconds)) }
+        let delay = VoiceQuality.delay(roundTrip: roundTrip, jitter: statistics.jitter)
+        let codec = VoiceQuality.impairment(of: codec.description) ?? .g711
+        let rating = Quality.rating(lost: lost + late, expected: expected, delay: delay, codec: codec)
+        return VoIPMetrics(
+            ssrc: ssrc, lossRate: VoIPMetrics.share(Double(lost) / Double(expected)),
+            discardRate: VoIPMetrics.share(Double(late) / Double(expected)),
+            burstDensity: VoIPMetrics.share(bursts.burstDensity), gapDensity: VoIPMetrics.share(bursts.gapDensity),
+            burstDuration: milliseconds(bursts.burstLength), gapDuration: milliseconds(bursts.gapLength),
+            roundTrip: roundTrip.map(limited) ?? 0, endSystemDelay: limited(delay - (roundTrip ?? .zero) / 2),
+            rating: rating.map { UInt8(clamping: Int($0.rounded())) },
+            listeningScore: Quality.score(lost: lost + late, expected: expected, codec: codec),
+            conversationalScore: rating.map(Quality.score(ofRating:)))
+    }
+}

@@ -1,0 +1,79 @@
+// How both sides hear each other: what RTCP and its VoIP metrics tell over a network with loss, and audio that passes one way only.
+
+import Basics
+import CallEngine
+import RTP
+import Reactor
+import SDP
+import Testing
+
+@Suite struct MediaQualityTests {
+    @Test("the far side's loss, jitter and score come back", arguments: [MediaSecurity.off, .required])
+    func remote(security: MediaSecurity) throws {
+        let world = MediaWorld(seed: 31)
+        world.network.impairment.loss = 0.05
+        let (one, other) = try world.pair { $0.security = security }
+        world.run(.seconds(60))
+        for (near, far) in [(one.report, other.report), (other.report, one.report)] {
+            let remote = try #require(near.remote)
+            // A report is some seconds old.
+            #expect(remote.lost > 60 && remote.lost <= far.lost && far.lost - remote.lost < 60, "\(remote) \(far)")
+            let score = try #require(remote.score)
+            #expect((3.2...4.2).contains(score), "\(score)")
+            #expect(near.oneWay == nil && near.maximumJitter >= near.jitter)
+            let own = try #require(VoiceQuality.meanOpinionScore(of: far, codec: "PCMU/8000"))
+            #expect(abs(own - score) < 0.3, "\(own) \(score)")
+        }
+        world.end()
+    }
+
+    @Test("nothing comes from the far side") func hearsNothing() throws {
+        let world = MediaWorld(seed: 32)
+        let peer = try RawPeer(world.loop)
+        let session = try world.session(world.left)
+        let target = rtpAddress(try session.answer(peer.description()), ip: MediaWorld.leftIP)
+        session.start()
+        world.run(.seconds(1))
+        #expect(session.report.oneWay == nil, "too early to tell")
+        world.run(.seconds(2))
+        #expect(session.report.oneWay == .hearsNothing)
+        peer.send([UInt8](repeating: 0x22, count: 160), to: target)
+        world.run(.milliseconds(40))
+        #expect(session.report.oneWay == nil)
+        peer.close()
+        world.end()
+    }
+
+    @Test("a side that is held hears nothing rightly") func held() throws {
+        let world = MediaWorld(seed: 33)
+        let peer = try RawPeer(world.loop)
+        let session = try world.session(world.left)
+        _ = try session.answer(peer.description(direction: "recvonly"))
+        session.start()
+        world.run(.seconds(5))
+        #expect(session.report.sent > 200 && session.report.oneWay == nil)
+        peer.close()
+        world.end()
+    }
+
+    @Test("the far side's reports know of nothing") func isNotHeard() throws {
+        let world = MediaWorld(seed: 34)
+        let (one, other) = try world.pair()
+        // Only what goes from the left to the right side's RTP port is lost.
+        var everything = VirtualNetwork.Impairment()
+        everything.loss = 1
+        for port in stride(from: UInt16(20000), to: 20100, by: 2) {
+            world.network.impair(
+                from: SocketAddress(ip: MediaWorld.leftIP, port: 0), to: SocketAddress(ip: MediaWorld.rightIP, port: port),
+                everything)
+        }
+        world.run(.seconds(4))
+        #expect(one.report.oneWay == nil && other.report.oneWay == .hearsNothing)
+        world.run(.seconds(20))
+        #expect(one.report.oneWay == .isNotHeard && one.report.remote == nil)
+        world.network.clearImpairments()
+        world.run(.seconds(10))
+        #expect(one.report.oneWay == nil && other.report.oneWay == nil && one.report.remote != nil)
+        world.end()
+    }
+}
