@@ -61,6 +61,9 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
     let buffers = LoopBuffers()
     /// What the loop counts about itself. On the loop only.
     package private(set) var metrics = LoopMetrics()
+    /// How late the most overdue timer of this turn was, nanoseconds.
+    private var latest: Int64 = 0
+    package override var lag: Duration { .nanoseconds(latest) }
 
     /// `core`: the processor to stay on. The thread takes the first 15 octets of `name`. `pace`: how long a busy loop lets datagrams
     /// gather in its paced sockets; zero: not at all.
@@ -275,6 +278,7 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
 
     private func runTimers() {
         let limit = timers.lastMade
+        latest = max(0, clock.nanoseconds - (timers.nextDeadline?.nanoseconds ?? clock.nanoseconds))
         while let deadline = timers.nextDeadline, let action = timers.popDue(at: clock, madeUntil: limit) {
             metrics.timers += 1
             metrics.lateness.record(clock.nanoseconds - deadline.nanoseconds)

@@ -31,6 +31,9 @@ package class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// The current instant: read once per wake-up, so that everything in one turn sees the same time.
     package var now: Instant { fatalError("a kind of loop defines its clock") }
 
+    /// How late the timers of the latest turn ran: what a loop that has too much to do shows first.
+    package var lag: Duration { .zero }
+
     /// The wall clock, in seconds since 1970: for records, never for waiting.
     package var wallClock: Double {
         var time = timespec()

@@ -28,6 +28,9 @@ package final class VirtualLoop: EventLoop, @unchecked Sendable {
     /// The first of January 2026, and as far on as the clock was turned.
     package override var wallClock: Double { 1_767_225_600 + Double(clock.nanoseconds) / 1e9 }
     package override var isCurrent: Bool { true }
+    package override var lag: Duration { pretendedLag }
+    /// A virtual loop is never late; it may say so.
+    package var pretendedLag = Duration.zero
     package override func execute(_ action: @escaping @Sendable () -> Void) { jobs.append(.action(action)) }
     package override func enqueue(_ job: UnownedJob) { jobs.append(.task(job)) }
 

@@ -34,6 +34,19 @@ struct RegistrarPeerTests {
         #expect(engine.engine.registrar?.figures.answers == [401: 1, 403: 1])
     }
 
+    @Test("sipp calls as a user of the registrar and proves it", arguments: Sipp.Transport.allCases)
+    func sippProvesWhoItIs(_ transport: Sipp.Transport) throws {
+        let engine = try EngineUnderTest(registrar: Self.settings([.md5])) { call, notes in
+            notes.add(call.info.user)
+            try await call.answer()
+            try await call.stay(.seconds(12))
+        }
+        defer { engine.close() }
+        let report = try #require(try sippCalls("caller-proves-who-it-is", transport: transport, engine: engine))
+        #expect(report.end == CallEnd(by: .caller, cause: .normal))
+        #expect(report.notes == ["anna"])
+    }
+
     @Test(
         "baresip logs in and is rung as user:anna", .enabled(if: Baresip.isInstalled, "baresip is not installed"))
     func baresipIsRung() throws {

@@ -94,6 +94,7 @@ struct SippCalleeTests {
         LineRow(scenario: "callee-challenges-401", reports: "B080 B081"),
         LineRow(scenario: "callee-challenges-401", reports: "B080 B081", transport: .tcp),
         LineRow(scenario: "callee-challenges-407", reports: "B083"),
+        LineRow(scenario: "callee-challenges-in-dialog", conduct: .holdOnce),
         LineRow(scenario: "callee-refuses-credentials", by: .callee, cause: .rejected),
         LineRow(scenario: "callee-is-cancelled-after-401", reports: "B064", conduct: .cancelWhenRinging, cause: .cancelled)
     ]

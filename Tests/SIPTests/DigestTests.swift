@@ -97,6 +97,6 @@ struct DigestTests {
         #expect(two.map(\.algorithm) == [.sha256, .md5] && two.allSatisfy { $0.isStale && $0.opaque == "" })
         #expect(try challenges("076-challenge-algorithm-quoted.sip").map(\.algorithm) == [.md5])
         let proxy = try challenges("077-twilio-407-no-blanks.sip")
-        #expect(proxy.map(\.realm) == ["sip.example.com"] && proxy.allSatisfy { $0.isProxy && $0.usesAuth })
+        #expect(proxy.map(\.realm) == ["sip.example.com"] && proxy.allSatisfy { $0.isProxy && $0.protection == .auth })
     }
 }

@@ -163,15 +163,26 @@ struct TransactionLayerTests {
         #expect(firstRequest != nil)
     }
 
-    @Test mutating func overloadLeavesNothing() throws {
-        layer.overloadRetryAfter = 5
+    @Test mutating func aRefusalWithoutATransactionLeavesNothing() throws {
+        func refuse() throws -> Message {
+            let id = try #require(firstRequest)
+            actions = []
+            layer.refuse(
+                id, request("INVITE", branch: "z9hG4bKo"), from: peer, status: 503, rows: Array("Retry-After: 5\r\n".utf8),
+                into: &actions)
+            return try Message(parsing: try #require(sent.first))
+        }
         receive(request("INVITE", branch: "z9hG4bKo"))
-        let answer = try Message(parsing: try #require(sent.first))
+        let answer = try refuse()
         #expect(answer.status == 503 && answer.number(.retryAfter) == 5 && layer.count == 0)
         let tag = try answer.to().tag
         receive(request("INVITE", branch: "z9hG4bKo"))
-        #expect(try Message(parsing: try #require(sent.first)).to().tag == tag)
-        receive(request("BYE", branch: "z9hG4bKp", toTag: "1"))
+        #expect(try refuse().to().tag == tag)
+        // Neither the timer of the 100 nor the mark of the request is left.
+        actions = []
+        run(until: now + .seconds(33))
+        #expect(sent.isEmpty && layer.count == 0 && layer.counters.stateless == 2)
+        receive(request("INVITE", branch: "z9hG4bKq"))
         #expect(firstRequest != nil)
     }
 

@@ -275,6 +275,18 @@ import Testing
             "lines: { a: { sip: { server: b, from: [ 1.2.3.4/33 ] } } }",
             "1:41: error: `lines.a.sip.from`: `1.2.3.4/33` is no network"
         ),
+        (
+            "lines: { a: { sip: { server: b, challenge: true } } }",
+            "1:44: error: `lines.a.sip.challenge` without a `username` and a `password` that callers prove to know"
+        ),
+        (
+            "lines: { a: { sip: { server: b, challenge: yes } } }",
+            "1:44: error: `lines.a.sip.challenge` is true or false, not `yes`"
+        ),
+        ("limits: { lag: 1ms }", "1:16: error: `limits.lag`"),
+        (
+            "registrar: { realm: r, users: {}, qop: [ conf ] }", "1:42: error: `registrar.qop`"
+        ),
         ("lines: { a: { sip: { server: b, username: c } } }", "1:43: error: `lines.a.sip.username` without a `password`"),
         (
             "lines: { a: { sip: { server: b, username: c, password: d } } }",

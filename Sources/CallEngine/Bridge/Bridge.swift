@@ -67,7 +67,9 @@ final class Bridge {
             leg.call.onStateChange = nil
             leg.call.onEnd = nil
             leg.call.onReferral = nil
-            leg.call.hangUp(HangUpReason(cause: leg.call.state == .answered ? .normal : .cancelled))
+            // Why the caller went is told on.
+            leg.call.hangUp(
+                HangUpReason(cause: leg.call.state == .answered ? .normal : .cancelled, reason: caller.farReason))
         }
         legs = []
     }
@@ -172,7 +174,11 @@ final class Bridge {
         for leg in legs where leg.call !== winner {
             leg.call.onStateChange = nil
             leg.call.onEnd = nil
-            leg.call.hangUp(HangUpReason(cause: leg.call.state == .answered ? .normal : .cancelled))
+            if winner != nil, leg.call.state != .answered {
+                leg.call.hangUp(.answeredElsewhere)
+            } else {
+                leg.call.hangUp(HangUpReason(cause: leg.call.state == .answered ? .normal : .cancelled))
+            }
         }
         legs.removeAll { $0.call !== winner }
     }

@@ -1,11 +1,11 @@
 // A call: one leg between this engine and a peer. It joins the INVITE session (SIP) with the media session, and is what flows
 // control. Role is data: the same class for calls that came in and that go out. One file holds one operation:
 //
-//   CallIncoming   ring, progress, answer, reject, redirect      CallOutgoing   placing, milestones, digest, redirection
+//   CallIncoming   ring, progress, answer, reject, redirect      CallOutgoing   placing, milestones, digest
 //   CallHold       hold and unhold by re-INVITE                   CallRequests   re-INVITE, INFO and others of the peer
 //   CallEnding     hanging up and every other end                 CallMedia      playing, recording, listening, keys
 //   CallRefresh    session timers                                 CallTransfer   REFER of either side
-//   CallInfoMaking the facts for expressions and results
+//   CallInfoMaking the facts for expressions and results         CallReplacing  an INVITE that takes another call's place
 
 package import Basics
 package import Reactor
@@ -27,6 +27,8 @@ package final class Call {
     var place: Int?
     /// Which of the engine's lines.
     var lineIndex: Int?
+    /// The registrar's user who called and has proved it; empty without one.
+    var user = ""
     /// The parsed `sip:` URI of the peer that a route looks at, without the cost of `info`.
     package var requestURI: URI? { try? session?.machine.invite.requestURI() }
 
@@ -53,6 +55,8 @@ package final class Call {
     @exclusivity(unchecked) package internal(set) var finalStatus = 0
     @exclusivity(unchecked) var finalReason = ""
     var finalResponse: Message?
+    /// Why the far side ended it, as its BYE or CANCEL says (RFC 3326).
+    var farReason: String?
     /// Whom an outgoing call was asked to call; nil for one that came in.
     var target: OutgoingTarget?
     /// By which servers or registration an outgoing call goes; nil when there is but one way.
@@ -62,6 +66,10 @@ package final class Call {
     /// Rows that were added to our INVITE, and how many times a challenge to it was answered.
     var addedRows: [UInt8] = []
     var challenges = 0
+    /// The way to the peer asks for credentials: requests in the dialog bring them.
+    @exclusivity(unchecked) var isChallenged = false
+    /// What was so before another far side took the place of the first; nil while it is the first.
+    var replaced: ReplacedFarSide?
     /// The INVITE found nobody: no response came, or it could not be sent.
     var noResponse = false
     /// Why it could not be sent, in words; empty when nobody knows.
@@ -73,7 +81,7 @@ package final class Call {
     var answering: Waiter<CallControlError?>?
     /// Resumed by the final answer to our re-INVITE.
     var renegotiation: Waiter<Int>?
-    var isHeldByUs = false
+    package internal(set) var isHeldByUs = false
     var holdMusic: Playback?
     /// What the far side tells about our REFER; nil while there is none.
     var transferEvents: Mailbox<TransferEvent>?
@@ -93,11 +101,11 @@ package final class Call {
     /// When the shard will call `wake`; `never` when it was not asked to.
     @exclusivity(unchecked) private var wakesAt = Instant.never
     /// The dialog that is known to the endpoint.
-    @exclusivity(unchecked) private var registration: TransactionKey?
+    @exclusivity(unchecked) var registration: TransactionKey?
     /// Client transactions whose responses come here.
-    @exclusivity(unchecked) private var transactions: [TransactionID] = []
+    @exclusivity(unchecked) var transactions: [TransactionID] = []
     /// Our BYE.
-    private var bye: TransactionID?
+    var bye: TransactionID?
 
     init(id: String, direction: CallInfo.Direction, shard: CallShard, hop: Hop) {
         self.id = id
@@ -141,7 +149,7 @@ package final class Call {
         case .send(let request): send(request)
         case .sendACK(let ack): shard.endpoint.sendDirect(ack.octets, to: nextHop(ack))
         case .respond(let id, let status, let octets): respond(id, status, octets)
-        case .cancelInvite: if let inviteTransaction { _ = shard.endpoint.cancel(inviteTransaction) }
+        case .cancelInvite(let rows): if let inviteTransaction { _ = shard.endpoint.cancel(inviteTransaction, rows: rows) }
         case .progress(let response, _): progressed(response)
         case .answered(let response): accepted(response)
         case .failed(let status, let response): refused(status, response)
@@ -157,21 +165,32 @@ package final class Call {
 
     /// A request in the dialog, with a transaction of its own.
     private func send(_ request: OutgoingRequest) {
-        let method = request.method
-        let sent = loop.now
-        let id = transact(request.octets, method, request.branch, to: nextHop(request)) { [self] event in
-            switch event {
-            case .response(let response, _):
-                if method == .bye, response.status >= 200 { shard.onBye?(self, loop.now - sent) }
-                guard place != nil else { return }
-                update { $0.received(response: response, at: self.loop.now, into: &$1) }
-            case .timedOut, .transportFailed:
-                if method == .bye { shard.onBye?(self, nil) }
-                guard place != nil else { return }
-                update { $0.timedOut(method, into: &$1) }
-            }
+        let request = isChallenged ? request.adding(shard.credentials(for: line, request)) : request
+        let (session, sent) = (session, loop.now)
+        let id = transact(request.octets, request.method, request.branch, to: nextHop(request)) { [self] event in
+            (session?.owner ?? self).heard(event, of: request, sent: sent)
         }
-        if method == .bye { bye = id }
+        if request.method == .bye { bye = id }
+    }
+
+    /// What became of a request in the dialog. A challenge is answered by the same request with credentials, a BYE's after the call has left.
+    private func heard(_ event: ClientTransactionEvent, of request: OutgoingRequest, sent: Instant) {
+        switch event {
+        case .response(let response, _):
+            if response.status == 401 || response.status == 407, request.challenges < OutgoingRequest.challengeLimit,
+                let refused = try? Message(parsing: request.octets), shard.challenged(line, by: response, request: refused)
+            {
+                isChallenged = true
+                return update { $0.send(again: request, into: &$1) }
+            }
+            if request.method == .bye, response.status >= 200 { shard.onBye?(self, loop.now - sent) }
+            guard place != nil else { return }
+            update { $0.received(response: response, at: self.loop.now, into: &$1) }
+        case .timedOut, .transportFailed:
+            if request.method == .bye { shard.onBye?(self, nil) }
+            guard place != nil else { return }
+            update { $0.timedOut(request.method, into: &$1) }
+        }
     }
 
     /// Sends a request; `handler` holds the call until the transaction is over or the call leaves.
@@ -222,8 +241,11 @@ package final class Call {
 
     /// The session is over: nothing comes here any more.
     func leave() {
-        for transaction in transactions where shard.onBye == nil || transaction != bye { shard.endpoint.release(transaction) }
+        // A BYE that may be challenged, or that somebody waits for, keeps the call until it is answered.
+        let kept = shard.onBye != nil || line?.password != nil ? bye : nil
+        for transaction in transactions where transaction != kept { shard.endpoint.release(transaction) }
         transactions = []
+        session?.owner = nil
         if let registration { shard.endpoint.removeDialog(registration, after: bye) }
         registration = nil
         shard.forget(self)
@@ -238,6 +260,8 @@ package final class Call {
 /// The SIP side of a call. An object of its own: both stay below the size up to which malloc keeps freed memory at hand for a thread.
 final class CallSession {
     @exclusivity(unchecked) var machine: InviteSession
+    /// Who has it now, when that is not the call that began it: another call took its place.
+    @exclusivity(unchecked) var owner: Call?
 
     init(_ machine: InviteSession) { self.machine = machine }
 

@@ -19,7 +19,16 @@ extension Call {
         let end = CallEnd(by: party, cause: cause, detail: reason.detail)
         finish(end)
         guard session != nil else { return leave() }
-        update { $0.hangUp(status: reason.status, source: self.hop.address, into: &$1) }
+        let rows = Self.reasonRow(reason.reason)
+        update { $0.hangUp(status: reason.status, headers: rows, source: self.hop.address, into: &$1) }
+    }
+
+    /// Why, for the far side (RFC 3326).
+    static func reasonRow(_ reason: String?) -> [UInt8] {
+        guard let reason else { return [] }
+        var writer = MessageWriter(capacity: 80)
+        writer.header("Reason", text: reason)
+        return writer.octets
     }
 
     var ourSide: CallEnd.Party { direction == .inbound ? .callee : .caller }
@@ -29,11 +38,14 @@ extension Call {
     func sessionEnded(_ reason: SessionEnd) {
         switch reason {
         case .hungUp, .cancelled: break
-        case .remoteHungUp(let bye): finish(CallEnd(by: theirSide, cause: .normal, detail: bye.header("Reason") ?? ""))
+        case .remoteHungUp(let bye):
+            farReason = bye.header(.reason)
+            finish(CallEnd(by: theirSide, cause: .normal, detail: farReason ?? ""))
         case .remoteCancelled(let cancel):
             finalStatus = 487
             finalReason = "\(statusPhrase(487))"
-            finish(CallEnd(by: .caller, cause: .cancelled, detail: cancel.header("Reason") ?? ""))
+            farReason = cancel.header(.reason)
+            finish(CallEnd(by: .caller, cause: .cancelled, detail: farReason ?? ""))
         case .refused(let status):
             finish(CallEnd(by: ourSide, cause: status < 400 ? .normal : CallEnd.cause(ofStatus: status), detail: ""))
         case .noACK: finish(CallEnd(by: .engine, cause: .timeout, detail: "no ACK came for the answer"))

@@ -10,9 +10,11 @@ extension Call: CallControl {
         var info = CallInfo(
             id: id, direction: direction, from: invite.flatMap { Self.party(try? $0.from()) } ?? CallParty(uri: ""),
             to: party(invite), started: started)
-        let source = direction == .inbound ? invite : finalResponse
+        if let replaced { (info.from, info.to) = replaced.parties(of: info, isCaller: direction == .inbound) }
+        let source = direction == .inbound || replaced != nil ? invite : finalResponse
         info.headers = source.map { Self.headers($0) } ?? []
         info.line = line?.name ?? ""
+        info.user = user
         info.startedAt = startedAt
         info.answered = answeredAt
         info.ended = endedAt

@@ -70,7 +70,11 @@ extension Call {
         writer.request(
             .invite, uri: placing.uri, end: placing.end, branch: branch, routes: placing.routes, from: placing.from,
             to: placing.to, callID: placing.callID, cSeq: placing.cSeq)
-        if let line { writer.append(shard.credentials(for: line, method: "INVITE", uri: placing.uri)) }
+        if let line {
+            let credentials = shard.credentials(for: line, method: "INVITE", uri: placing.uri, body: placing.offer)
+            if !credentials.isEmpty { isChallenged = true }
+            writer.append(credentials)
+        }
         writer.append((session?.machine.sessionTimer ?? SessionTimer(shard.settings.sessionTimer)).requestRows())
         writer.append(addedRows)
         writer.finish(body: placing.offer, type: "application/sdp")
@@ -91,24 +95,29 @@ extension Call {
                     placing: invite, end: placing.end, timers: shard.endpoint.timers,
                     sessionTimer: shard.settings.sessionTimer, seed: shard.newSeed()))
         }
+        let session = session
         inviteTransaction = transact(octets, .invite, branch, to: hop) { [self] event in
-            switch event {
-            case .response(let response, _):
-                if times.trying == nil { times.trying = loop.now - started }
-                update { $0.received(response: response, at: self.loop.now, into: &$1) }
-            case .timedOut:
-                noResponse = true
-                update { $0.inviteTimedOut(into: &$1) }
-            case .transportFailed(let reason):
-                if let invite = session?.machine.invite, let end = endAfterStream() {
-                    // It begins anew, with another Via and Contact for the whole dialog.
-                    session = nil
-                    return placeAgain(invite, end: end)
-                }
-                noResponse = true
-                failureReason = reason
-                update { $0.inviteTransportFailed(into: &$1) }
+            (session?.owner ?? self).heard(ofInvite: event)
+        }
+    }
+
+    private func heard(ofInvite event: ClientTransactionEvent) {
+        switch event {
+        case .response(let response, _):
+            if times.trying == nil { times.trying = loop.now - started }
+            update { $0.received(response: response, at: self.loop.now, into: &$1) }
+        case .timedOut:
+            noResponse = true
+            update { $0.inviteTimedOut(into: &$1) }
+        case .transportFailed(let reason):
+            if let invite = session?.machine.invite, let end = endAfterStream() {
+                // It begins anew, with another Via and Contact for the whole dialog.
+                session = nil
+                return placeAgain(invite, end: end)
             }
+            noResponse = true
+            failureReason = reason
+            update { $0.inviteTransportFailed(into: &$1) }
         }
     }
 
@@ -238,7 +247,7 @@ extension Call {
         }
     }
 
-    private func reachMilestones() {
+    func reachMilestones() {
         for wait in milestones where isReached(wait.milestone) { wait.waiter.resume(returning: .reached) }
     }
 }

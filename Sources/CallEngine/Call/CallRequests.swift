@@ -37,6 +37,8 @@ extension Call {
             case .options: headers = shard.capabilityRows
             case .notify: status = notified(request)
             case .refer: (status, headers) = referred(request)
+            case .subscribe: (status, headers) = subscribed(request)
+            case .message: (status, headers) = shard.take(text: request, call: self, line: lineIndex, user: user)
             case .update, .prack: (status, headers, body) = receivedDescription(request)
             default: (status, headers) = (405, shard.capabilityRows)
             }

@@ -107,6 +107,17 @@ extension Call {
         return (202, referral.isQuiet ? Array("Refer-Sub: false\r\n".utf8) : [])
     }
 
+    /// A SUBSCRIBE in the dialog: the far side wants to hear of its transfer for longer, or no more (RFC 3515 section 2.4.4); of anything
+    /// else there is nothing to hear (489).
+    func subscribed(_ request: Message) -> (status: Int, headers: [UInt8]) {
+        guard request.header(.event)?.lowercased().hasPrefix("refer") == true, onReferral != nil else {
+            return (489, CallShard.eventRow)
+        }
+        let seconds = min(request.number(.expires) ?? 60, 60)
+        if seconds == 0 { isReferralQuiet = true }
+        return (200, Array("Expires: \(seconds)\r\n".utf8))
+    }
+
     /// Tells the far side how the call that it asked for goes.
     func notifyReferrer(_ status: Int, isLast: Bool) {
         guard !state.isEnded, !isReferralQuiet else { return }

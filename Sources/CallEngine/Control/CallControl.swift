@@ -100,14 +100,19 @@ package struct HangUpReason: Equatable, Sendable {
     /// Why, for `CallEnd.cause`.
     package var cause: CallEnd.Cause
     package var detail: String
+    /// The value of Reason in BYE, CANCEL or the refusal (RFC 3326): `Q.850;cause=16`; nil: none.
+    package var reason: String?
 
-    package init(status: Int = 480, cause: CallEnd.Cause = .normal, detail: String = "") {
+    package init(status: Int = 480, cause: CallEnd.Cause = .normal, detail: String = "", reason: String? = nil) {
         self.status = status
         self.cause = cause
         self.detail = detail
+        self.reason = reason
     }
 
     package static let normal = HangUpReason()
+    /// Another leg answered: a phone shows no missed call then.
+    static let answeredElsewhere = HangUpReason(cause: .cancelled, reason: "SIP;cause=200;text=\"Call completed elsewhere\"")
 }
 
 /// An operation that the call's state does not allow: a mistake of the flow.

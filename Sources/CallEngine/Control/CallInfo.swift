@@ -16,6 +16,8 @@ package struct CallInfo: Sendable {
     package var headers: [CallHeader]
     /// The line that it came by or goes out through; empty without one.
     package var line: String
+    /// The registrar's user who proved to be the caller; empty otherwise.
+    package var user = ""
     /// Wall clock at the start, seconds since 1970.
     package var startedAt: Double
     /// On the loop's clock.

@@ -9,11 +9,16 @@ package struct Admission {
         package var callsPerSecond: Double
         /// New incoming calls a second from one address; nil: no limit.
         package var perSource: Double?
+        /// A loop whose timers stay so late for a second takes no new calls; nil: it takes them.
+        package var lag: Duration?
 
-        package init(calls: Int = 5000, callsPerSecond: Double = 200, perSource: Double? = nil) {
+        package init(
+            calls: Int = 5000, callsPerSecond: Double = 200, perSource: Double? = nil, lag: Duration? = .milliseconds(100)
+        ) {
             self.calls = calls
             self.callsPerSecond = callsPerSecond
             self.perSource = perSource
+            self.lag = lag
         }
     }
 
@@ -28,6 +33,8 @@ package struct Admission {
         case callsPerSecond = "calls-per-second"
         case perSource = "per-source"
         case draining
+        /// The loop does not keep up; `admit` does not say this, the loop's `LagWatch` does.
+        case busy
         /// No RTP port or descriptor was left; `admit` does not say this, the media does.
         case ports
     }

@@ -42,8 +42,11 @@ package final class CallShard {
     @exclusivity(unchecked) package internal(set) var counters = CallCounters()
     let screening = RequestScreening(
         methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify],
-        extensions: ["100rel", "timer"])
-    private let gate: AdmissionGate
+        extensions: ["100rel", "replaces", "timer"])
+    let gate: AdmissionGate
+    @exclusivity(unchecked) var lagWatch = LagWatch()
+    /// nil where nobody has to say who he is.
+    let callers: CallerCheck?
     private let shardCount: Int
     let resolver: HostResolver
     let health: ServerHealth
@@ -52,7 +55,7 @@ package final class CallShard {
     let ownLines = ShardLines()
     /// Phones that log in here.
     let registrar: RegistrarService?
-    @exclusivity(unchecked) private var calls = CallTable()
+    @exclusivity(unchecked) var calls = CallTable()
     @exclusivity(unchecked) private var wakes = CallWakes()
     @exclusivity(unchecked) private var wakeTimer: LoopTimer?
     /// The room for a session's actions, used again by the next event.
@@ -70,7 +73,7 @@ package final class CallShard {
     package init(
         index: Int, of shardCount: Int, loop: EventLoop, settings: EngineSettings, sender: any MessageSender,
         hostNames: HostNames, services: MediaServices, gate: AdmissionGate, resolver: HostResolver, health: ServerHealth,
-        lines: LineDirectory, registrar: RegistrarService?, seed: UInt64
+        lines: LineDirectory, registrar: RegistrarService?, callers: CallerCheck?, seed: UInt64
     ) {
         self.index = index
         self.shardCount = shardCount
@@ -82,6 +85,7 @@ package final class CallShard {
         self.health = health
         self.lines = lines
         self.registrar = registrar
+        self.callers = callers
         random = SeededRandom(seed: seed)
         endpoint = SIPEndpoint(
             loop: loop, sender: sender, timers: settings.timers, hostNames: hostNames, seed: seed ^ 0x5bd1_e995_9d1b_54a5)
@@ -105,79 +109,6 @@ package final class CallShard {
 
     /// The wall clock in seconds since 1970; the loop's own clock on a virtual one.
     func wallClock() -> Double { loop.wallClock }
-
-    // MARK: Calls that come in
-
-    private func received(_ request: Message, _ id: TransactionID, from hop: Hop) {
-        if request.method == .register, let registrar {
-            let answer = registrar.answer(request, from: hop, at: loop.now)
-            return refuse(request, id, hop, answer.status, answer.rows, reason: answer.reason)
-        }
-        if let refusal = screening.refusal(of: request) {
-            return refuse(request, id, hop, refusal.status, refusal.headers)
-        }
-        switch request.method {
-        case .invite: invited(request, id, hop)
-        case .options: refuse(request, id, hop, 200, capabilityRows)
-        case .refer: refuse(request, id, hop, 603, [])
-        default: refuse(request, id, hop, 481, [])
-        }
-    }
-
-    private func refuse(
-        _ request: Message, _ id: TransactionID, _ hop: Hop, _ status: Int, _ rows: [UInt8], reason: String? = nil
-    ) {
-        var writer = MessageWriter(capacity: request.octets.count + 256)
-        writer.response(status, reason: reason, to: request, tag: endpoint.newToken()[...], source: hop.address)
-        writer.append(rows)
-        writer.finish()
-        endpoint.respond(id, status: status, writer.octets)
-    }
-
-    private func invited(_ invite: Message, _ id: TransactionID, _ hop: Hop) {
-        if case .refused(let reason, let seconds) = gate.admit(from: hop.address.ip, at: loop.now) {
-            counters.refused[reason, default: 0] += 1
-            return refuse(invite, id, hop, 503, Array("Retry-After: \(seconds)\r\n".utf8))
-        }
-        counters.incoming += 1
-        let local = endpoint.localAddress(to: hop)
-        let call = Call(id: newID(), direction: .inbound, shard: self, hop: hop)
-        let session: CallSession
-        do throws(ParseError) {
-            session = CallSession(
-                try InviteSession(
-                    answering: invite, transaction: id,
-                    end: localEnd(hop.transport, local, secure: hop.transport.isSecure && invite.beginsSecureDialog),
-                    timers: endpoint.timers, sessionTimer: settings.sessionTimer, seed: newSeed()))
-        } catch {
-            gate.leave()
-            return refuse(invite, id, hop, 400, [])
-        }
-        if let minimum = session.machine.sessionTimer.refusal(of: invite) {
-            gate.leave()
-            return refuse(invite, id, hop, 422, minimum)
-        }
-        call.session = session
-        call.lineIndex =
-            lines.line(of: invite, from: hop)
-            ?? settings.lines.firstIndex { line in line.from.contains { $0.contains(hop.address.ip) } }
-        call.place = calls.add(call)
-        call.register(callID: invite.callID, tag: session.machine.localTag[...])
-        endpoint.expectCancel(of: id, for: call)
-        if let refusal = call.takeOffer(invite, localIP: local.ip) {
-            var headers = [CallHeader(name: "Warning", value: "304 \(local) \"\(refusal.warning)\"")]
-            if refusal.status == 503 {
-                // No ports: later there may be some.
-                counters.refused[.ports, default: 0] += 1
-                headers.append(CallHeader(name: "Retry-After", value: "5"))
-            } else {
-                counters.unacceptable += 1
-            }
-            return call.refuse(refusal.status, reason: nil, headers: headers)
-        }
-        guard let onIncoming else { return call.refuse(480, reason: nil, headers: []) }
-        onIncoming(call)
-    }
 
     // MARK: Calls that go out
 
@@ -331,7 +262,7 @@ package final class CallShard {
     func newSeed() -> UInt64 { random.next() }
 
     /// 13 letters and digits: what a string holds without memory of its own.
-    private func newID() -> String {
+    func newID() -> String {
         var bits = random.next()
         return String(unsafeUninitializedCapacity: 13) { bytes in
             for index in 0..<13 {
@@ -363,9 +294,14 @@ package final class CallShard {
     // MARK: Digest
 
     /// Credentials for a line whose server has challenged before; empty otherwise.
-    func credentials(for line: LineSettings?, method: StaticString, uri: [UInt8]) -> [UInt8] {
+    func credentials(for line: LineSettings?, method: StaticString, uri: [UInt8], body: [UInt8]) -> [UInt8] {
         guard let line, digests[line.name] != nil else { return [] }
-        return digests[line.name]!.headers(method: method, uri: uri)
+        return digests[line.name]!.headers(method: method, uri: uri, body: body)
+    }
+
+    /// The same for a request in a dialog.
+    func credentials(for line: LineSettings?, _ request: OutgoingRequest) -> [UInt8] {
+        credentials(for: line, method: request.method.name, uri: request.uri, body: request.body)
     }
 
     /// Takes a challenge; false when it cannot be answered, or the credentials are refused.

@@ -53,6 +53,8 @@ package final class Engine: Sendable {
             RegistrarService(registrar, secret: (0..<32).map { _ in .random(in: 0 ... .max) }, onEvent: onRegistrar)
         }
         self.registrar = registrar
+        let callers = CallerCheck(
+            settings.registrar, lines: settings.lines, secret: (0..<32).map { _ in .random(in: 0 ... .max) })
         let first = loops[0]
         let hostNames = HostNames()
         if let registrar, let path = settings.registrarFile { Self.load(registrar, from: path, on: first) }
@@ -87,7 +89,7 @@ package final class Engine: Sendable {
                     resolver: HostResolver(
                         loop: loop, workers: nameWorkers, names: settings.names, supported: supported, health: health,
                         seed: seed &+ UInt64(index)), health: health, lines: lines,
-                    registrar: registrar,
+                    registrar: registrar, callers: callers,
                     seed: seed &+ UInt64(index) &* 7919)
                 shard.onIncoming = onIncoming
                 return LoopBound(shard, on: loop)

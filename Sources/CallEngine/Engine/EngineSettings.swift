@@ -161,6 +161,8 @@ package struct LineSettings: Equatable, Sendable {
     package var username: String?
     /// Never printed.
     package var password: Secret?
+    /// Calls that bring this line's name and password are its calls, wherever they come from; `from` is empty then.
+    package var isKnownByDigest = false
     package var codecs: [String]?
     /// Whether media is encrypted; nil: as for every call.
     package var security: MediaSecurity?

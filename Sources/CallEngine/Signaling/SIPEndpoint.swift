@@ -97,12 +97,6 @@ package final class SIPEndpoint {
         }
     }
 
-    /// While set, new INVITEs are refused by a stateless 503 with this Retry-After (seconds).
-    package var overloadRetryAfter: Int? {
-        get { layer.overloadRetryAfter }
-        set { layer.overloadRetryAfter = newValue }
-    }
-
     // MARK: In
 
     package func receive(_ message: Message, from hop: Hop) {
@@ -147,12 +141,18 @@ package final class SIPEndpoint {
         perform()
     }
 
+    /// Refuses a request that `onRequest` has just given out, and keeps nothing of it (`TransactionLayer.refuse`).
+    package func refuse(_ id: TransactionID, _ request: Message, from hop: Hop, status: Int, rows: [UInt8]) {
+        layer.refuse(id, request, from: hop, status: status, rows: rows, into: &actions)
+        perform()
+    }
+
     /// Where the responses of a server transaction go; nil when it is over.
     package func responseHop(_ id: TransactionID) -> Hop? { layer.responseHop(id) }
 
     /// Cancels an INVITE that has had a provisional response; false when there is nothing to cancel (any more, or yet).
-    package func cancel(_ invite: TransactionID, reason: String? = nil) -> Bool {
-        let id = layer.cancel(invite, at: loop.now, into: &actions, reason: reason)
+    package func cancel(_ invite: TransactionID, rows: [UInt8] = []) -> Bool {
+        let id = layer.cancel(invite, rows: rows, at: loop.now, into: &actions)
         perform()
         return id != nil
     }
@@ -164,6 +164,14 @@ package final class SIPEndpoint {
         let key = layer.dialogKey(callID: callID, tag: tag)
         dialogs.set(user, of: key)
         return key
+    }
+
+    /// Requests of this dialog go to `user` from now on.
+    package func give(_ key: TransactionKey, to user: any DialogUser) { dialogs.set(user, of: key) }
+
+    /// Whose dialog it is: a call, somebody who has left it (not a call), or nobody's.
+    package func user(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) -> (any DialogUser)? {
+        dialogs[layer.dialogKey(callID: callID, tag: tag)]
     }
 
     /// The dialog is over. While the transaction `bye` of this end lives, a BYE that crosses it is answered with 200. After `release`, or

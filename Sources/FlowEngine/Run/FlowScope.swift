@@ -166,7 +166,8 @@ extension CallInfo {
         }
         return .object([
             "id": .string(id), "direction": .string(direction.rawValue), "from": from.value, "to": to.value,
-            "headers": .map(fields), "line": .string(line), "started": .timestamp(Timestamp(secondsSince1970: startedAt)),
+            "headers": .map(fields), "line": .string(line), "user": .string(user),
+            "started": .timestamp(Timestamp(secondsSince1970: startedAt)),
             "duration": .duration(.milliseconds(((ended ?? now) - started).nanoseconds / 1_000_000)),
             "state": .string(state.word), "codec": .string(codec),
             "status": .int(Int64(sipStatus)), "reason": .string(sipReason)
@@ -178,6 +179,7 @@ extension CallInfo {
         let party: StaticType = .record(["uri": .string, "user": .string, "host": .string, "display": .string])
         return .record([
             "id": .string, "direction": .string, "from": party, "to": party, "headers": .map(.string), "line": .string,
+            "user": .string,
             "started": .timestamp, "duration": .duration, "state": .string, "codec": .string, "status": .int, "reason": .string
         ])
     }()

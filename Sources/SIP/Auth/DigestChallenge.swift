@@ -1,6 +1,24 @@
 // Challenges in WWW-Authenticate and Proxy-Authenticate (RFC 3261 sections 20.27, 20.44, 25.1; RFC 7616 section 3.3).
 // Lenient: algorithm in quotes, no blanks after commas, any case. Several rows; a comma inside a row separates parameters.
 
+/// What of a request the response of a digest covers (RFC 7616 section 3.4).
+package enum DigestProtection: Sendable, Equatable {
+    /// The form of RFC 2069: no qop, nothing counted.
+    case none
+    /// qop=auth: method and URI.
+    case auth
+    /// qop=auth-int: the body as well.
+    case authInt
+
+    package var name: StaticString {
+        switch self {
+        case .none: ""
+        case .auth: "auth"
+        case .authInt: "auth-int"
+        }
+    }
+}
+
 /// A Digest challenge.
 package struct DigestChallenge: Sendable {
     package var realm: String
@@ -10,15 +28,15 @@ package struct DigestChallenge: Sendable {
     package var algorithm: DigestAlgorithm
     /// The session variant (-sess).
     package var isSession: Bool
-    /// True when the server takes qop=auth; false for the form of RFC 2069 without qop.
-    package var usesAuth: Bool
+    /// The simplest that the server takes.
+    package var protection: DigestProtection
     /// The nonce was too old: the same credentials will do with the new one.
     package var isStale: Bool
     /// True for Proxy-Authenticate.
     package var isProxy: Bool
 
-    /// The challenges of a 401 or 407 that can be answered, in their order. Unknown schemes and algorithms are left out, and so
-    /// are those that take qop=auth-int only.
+    /// The challenges of a 401 or 407 that can be answered, in their order. Unknown schemes, algorithms and
+    /// kinds of qop are left out.
     package static func all(in response: Message) -> [DigestChallenge] {
         var result: [DigestChallenge] = []
         for row in response.rows where row.kind == .wwwAuthenticate || row.kind == .proxyAuthenticate {
@@ -47,12 +65,15 @@ package struct DigestChallenge: Sendable {
         case "sha-512-256": algorithm = .sha512t256
         default: return nil
         }
-        if let qop = values["qop"] {
-            usesAuth = qop.lowercased().split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }).contains("auth")
-            guard usesAuth else { return nil }
-        } else {
-            usesAuth = false
+        guard let qop = values["qop"] else {
+            protection = .none
+            return
         }
+        let offered = qop.lowercased().split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" })
+        guard let first = [DigestProtection.auth, .authInt].first(where: { offered.contains("\($0.name)"[...]) }) else {
+            return nil
+        }
+        protection = first
     }
 }
 

@@ -1,5 +1,5 @@
 // Digest as a client (RFC 3261 section 22.4, RFC 7616, RFC 8760): answers 401 and 407, counts nonces, and answers before it is asked
-// once it knows a nonce. qop=auth and the form without qop. What is a token goes without quotes (qop, nc, algorithm), the rest in
+// once it knows a nonce. qop=auth, auth-int where the server takes nothing else, and the form without qop. What is a token goes without quotes (qop, nc, algorithm), the rest in
 // quotes. Secrets appear in no description.
 
 /// A user name and its password.
@@ -78,14 +78,15 @@ package struct DigestClient: Sendable {
     }
 
     /// The rows Authorization and Proxy-Authorization for a request, each ended by CRLF; empty while no challenge is known.
-    package mutating func headers(method: StaticString, uri: [UInt8]) -> [UInt8] {
+    package mutating func headers(method: StaticString, uri: [UInt8], body: [UInt8] = []) -> [UInt8] {
         guard let credentials else { return [] }
         var writer = MessageWriter(capacity: 384)
         for index in known.indices {
             known[index].count += 1
             let cnonce = tokens.token()
             DigestClient.write(
-                known[index].challenge, credentials, method: method, uri: uri, count: known[index].count, cnonce: cnonce,
+                known[index].challenge, credentials, method: method, uri: uri, body: body, count: known[index].count,
+                cnonce: cnonce,
                 into: &writer)
         }
         return writer.octets
@@ -93,8 +94,8 @@ package struct DigestClient: Sendable {
 
     /// One row; for tests with a given cnonce.
     package static func write(
-        _ challenge: DigestChallenge, _ credentials: Credentials, method: StaticString, uri: [UInt8], count: UInt32,
-        cnonce: [UInt8], into writer: inout MessageWriter
+        _ challenge: DigestChallenge, _ credentials: Credentials, method: StaticString, uri: [UInt8], body: [UInt8] = [],
+        count: UInt32, cnonce: [UInt8], into writer: inout MessageWriter
     ) {
         let hash = challenge.algorithm.hash
         let nc = Array(hexadecimal(UInt64(count)).suffix(8))
@@ -102,8 +103,9 @@ package struct DigestClient: Sendable {
         let colon: [UInt8] = [Octet.colon]
         var secret = hash(Array("\(credentials.user):\(challenge.realm):\(credentials.password)".utf8))
         if challenge.isSession { secret = hash(secret + colon + nonce + colon + cnonce) }
-        let target = hash(Array("\(method):".utf8) + uri)
-        let middle = challenge.usesAuth ? nc + colon + cnonce + Array(":auth:".utf8) : []
+        let protection = challenge.protection
+        let target = hash(Array("\(method):".utf8) + uri + (protection == .authInt ? colon + hash(body) : []))
+        let middle = protection == .none ? [] : nc + colon + cnonce + Array(":\(protection.name):".utf8)
         let response = hash(secret + colon + nonce + colon + middle + target)
 
         writer.append(challenge.isProxy ? "Proxy-Authorization: Digest username=" : "Authorization: Digest username=")
@@ -119,13 +121,15 @@ package struct DigestClient: Sendable {
         writer.append("\", algorithm=")
         writer.append(challenge.algorithm.name)
         if challenge.isSession { writer.append("-sess") }
-        if challenge.usesAuth || challenge.isSession {
+        if protection != .none || challenge.isSession {
             writer.append(", cnonce=\"")
             writer.append(cnonce)
             writer.append("\"")
         }
-        if challenge.usesAuth {
-            writer.append(", qop=auth, nc=")
+        if protection != .none {
+            writer.append(", qop=")
+            writer.append(protection.name)
+            writer.append(", nc=")
             writer.append(nc)
         }
         if let opaque = challenge.opaque {

@@ -1,6 +1,6 @@
-// Digest as a server (RFC 3261 section 22, RFC 7616, RFC 8760): challenges with MD5 and SHA-256, qop=auth, and checks what comes back.
+// Digest as a server (RFC 3261 section 22, RFC 7616, RFC 8760): challenges with MD5 and SHA-256, qop=auth and auth-int, and checks what comes back.
 // A nonce holds its time and a keyed hash, so that nothing is kept for challenges; only nonces that were used rightly are kept, with the
-// counts that were seen, so that no request can be repeated by somebody who overheard it. auth-int is not offered. The URI in
+// counts that were seen, so that no request can be repeated by somebody who overheard it. auth-int is taken where it is offered. The URI in
 // the credentials need not be the request's: some phones put the server's address there, and a count of a nonce serves once.
 
 package import Basics
@@ -52,6 +52,7 @@ package struct DigestServer: Sendable {
 
     package let realm: String
     private let algorithms: [DigestAlgorithm]
+    private let offersIntegrity: Bool
     private let secret: [UInt8]
     private let lifetime: Duration
     private var made: UInt64 = 0
@@ -60,12 +61,15 @@ package struct DigestServer: Sendable {
 
     /// - Parameters:
     ///   - algorithms: the strongest first (RFC 8760 section 2.4).
+    ///   - offersIntegrity: qop=auth-int as well; some phones stumble over two kinds.
     ///   - secret: random, nobody else's.
     package init(
-        realm: String, algorithms: [DigestAlgorithm] = [.sha256, .md5], secret: [UInt8], lifetime: Duration = .seconds(300)
+        realm: String, algorithms: [DigestAlgorithm] = [.sha256, .md5], offersIntegrity: Bool = false, secret: [UInt8],
+        lifetime: Duration = .seconds(300)
     ) {
         self.realm = realm
         self.algorithms = algorithms
+        self.offersIntegrity = offersIntegrity
         self.secret = secret
         self.lifetime = lifetime
     }
@@ -85,7 +89,7 @@ package struct DigestServer: Sendable {
             writer.append(nonce)
             writer.append(stale ? "\", stale=true, algorithm=" : "\", algorithm=")
             writer.append(algorithm.name)
-            writer.append(", qop=\"auth\"\r\n")
+            writer.append(offersIntegrity ? ", qop=\"auth,auth-int\"\r\n" : ", qop=\"auth\"\r\n")
         }
         return writer.octets
     }
@@ -111,17 +115,20 @@ package struct DigestServer: Sendable {
         }
         var count: UInt32?
         var middle: [UInt8] = []
-        if let qop = values["qop"] {
-            guard qop.lowercased() == "auth", let nc = values["nc"], nc.utf8.count == 8, let number = UInt32(nc, radix: 16),
+        var body: [UInt8] = []
+        if let qop = values["qop"]?.lowercased() {
+            guard qop == "auth" || qop == "auth-int" && offersIntegrity, let nc = values["nc"], nc.utf8.count == 8,
+                let number = UInt32(nc, radix: 16),
                 let cnonce = values["cnonce"]
             else { return .malformed }
             count = number
-            middle = Array("\(nc):\(cnonce):auth:".utf8)
+            middle = Array("\(nc):\(cnonce):\(qop):".utf8)
+            if qop == "auth-int" { body = [Octet.colon] + algorithm.hash(Array(request.body)) }
         }
         // Work is done for an unknown user as for a known one, so that the time of the answer tells nothing.
         let ha1 = secretOf(user)?.ha1(algorithm)
         let colon: [UInt8] = [Octet.colon]
-        let target = algorithm.hash(Array("\(request.methodName):\(uri)".utf8))
+        let target = algorithm.hash(Array("\(request.methodName):\(uri)".utf8) + body)
         let expected = algorithm.hash((ha1 ?? secret) + colon + Array(nonce.utf8) + colon + middle + target)
         guard isSame(expected, Array(response.lowercased().utf8)), ha1 != nil else { return .refused }
         guard let number = read(Array(nonce.utf8), now) else { return .challenge(stale: true) }

@@ -7,7 +7,7 @@ extension InviteSession {
     /// Hangs up, whatever the state: cancels, refuses with `status`, or sends BYE, now or as soon as it may.
     /// - Parameters:
     ///   - status: the refusal while a called end has not answered.
-    ///   - headers: whole rows for BYE or the refusal: Reason.
+    ///   - headers: whole rows for BYE, CANCEL or the refusal: Reason (RFC 3326).
     package mutating func hangUp(
         status: Int = 480, headers: [UInt8] = [], source: SocketAddress, into actions: inout [SessionAction]
     ) {
@@ -18,7 +18,9 @@ extension InviteSession {
             state = .ending
             if hasProvisional {
                 isCancelSent = true
-                actions.append(.cancelInvite)
+                actions.append(.cancelInvite(rows: headers))
+            } else {
+                cancelRows = headers
             }
         case .calling: return
         case .early: refuse(status, headers: headers, source: source, into: &actions)

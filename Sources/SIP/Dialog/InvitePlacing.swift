@@ -51,7 +51,7 @@ extension InviteSession {
         hasProvisional = true
         if wantsCancel, !isCancelSent {
             isCancelSent = true
-            actions.append(.cancelInvite)
+            actions.append(.cancelInvite(rows: cancelRows))
         }
         guard response.status > 100, state != .ending else { return }
         state = .early

@@ -21,8 +21,8 @@ package enum SessionAction: Sendable {
     case sendACK(OutgoingRequest)
     /// Give the response to the server transaction.
     case respond(TransactionID, status: Int, [UInt8])
-    /// Let the layer cancel the INVITE's client transaction.
-    case cancelInvite
+    /// Let the layer cancel the INVITE's client transaction; the rows go into the CANCEL.
+    case cancelInvite(rows: [UInt8])
     /// Caller: a provisional response above 100; the To tag names the early dialog (empty: none).
     case progress(Message, remoteTag: [UInt8])
     /// Caller: the 2xx that won. Call `acknowledge` in the same turn.
@@ -120,6 +120,8 @@ package struct InviteSession: Sendable {
     var isCancelSent = false
     /// Header rows of a BYE that waits for the ACK.
     var pendingBYE: [UInt8]?
+    /// Those of a CANCEL that waits for a provisional response.
+    var cancelRows: [UInt8] = []
     /// Our re-INVITE that has no final response yet.
     var pendingReinvite: UInt32?
     /// Our latest INVITE's number that still waits for `acknowledge`.

@@ -79,6 +79,8 @@ package struct OutgoingRequest: Sendable {
     package var branch: [UInt8]
     /// The URI whose host is to be found and sent to: the first route or the target.
     package var nextHop: [UInt8]
+    /// How often it was sent again for a challenge.
+    package internal(set) var challenges: UInt8 = 0
 }
 
 /// Random branches and tags.

@@ -13,6 +13,8 @@ package struct RegistrarSettings: Sendable, Equatable {
     /// Contacts a user may have.
     package var contactLimit: Int
     package var algorithms: [DigestAlgorithm]
+    /// qop=auth-int is offered beside auth.
+    package var offersIntegrity = false
 
     package init(
         realm: String, users: [String: DigestSecret], shortest: Int = 60, longest: Int = 3600, contactLimit: Int = 10,
@@ -54,7 +56,9 @@ package struct Registrar: Sendable {
     /// - Parameter secret: random octets, for nonces.
     package init(_ settings: RegistrarSettings, secret: [UInt8]) {
         self.settings = settings
-        digest = DigestServer(realm: settings.realm, algorithms: settings.algorithms, secret: secret)
+        digest = DigestServer(
+            realm: settings.realm, algorithms: settings.algorithms, offersIntegrity: settings.offersIntegrity,
+            secret: secret)
     }
 
     /// Where a user is reached: the preferred first, of equal ones the newest.

@@ -53,14 +53,11 @@ package struct TransactionLayer: Sendable {
         package var refused = 0
         /// Requests that came a second way (482).
         package var merged = 0
-        /// INVITEs that were answered 503 without a transaction.
-        package var overloaded = 0
+        /// Requests that the user refused without a transaction.
+        package var stateless = 0
     }
 
     package let timers: TransactionTimers
-    /// While set, a new INVITE outside a dialog is answered 503 at once, with Retry-After when it is over 0 (seconds), and leaves
-    /// nothing behind.
-    package var overloadRetryAfter: Int?
     package internal(set) var counters = Counters()
     /// How many transactions there are.
     package private(set) var count = 0
@@ -209,7 +206,7 @@ package struct TransactionLayer: Sendable {
         return TransactionID(slot: place, generation: slots[Int(place)].generation)
     }
 
-    private mutating func forget(_ place: UInt32) {
+    mutating func forget(_ place: UInt32) {
         let index = Int(place)
         places.remove(slots[index].key, place)
         if let key = slots[index].mergeKey { places.remove(key, place) }

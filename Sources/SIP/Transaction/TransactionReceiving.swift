@@ -94,13 +94,6 @@ extension TransactionLayer {
             return
         }
         guard let from = try? message.from().parts, let to = try? message.to().parts else { return }
-        let isOutsideDialog = to.tag.isEmpty
-        if method == .invite, isOutsideDialog, let retryAfter = overloadRetryAfter {
-            counters.overloaded += 1
-            let refusal = statelessResponse(message, 503, retryAfter: retryAfter, source: source)
-            actions.append(.send(refusal, to: reply))
-            return
-        }
         let isReliable = source.transport.isReliable
         let id: TransactionID
         if method == .invite {
@@ -122,7 +115,7 @@ extension TransactionLayer {
             actions.append(.cancel(message, id, invite: invite, from: source))
             return
         }
-        if isOutsideDialog, !from.tag.isEmpty {
+        if to.tag.isEmpty, !from.tag.isEmpty {
             let mergeKey = hasher.mergeKey(message, fromTag: from.tag)
             if places[mergeKey] != nil {
                 counters.merged += 1
@@ -145,16 +138,27 @@ extension TransactionLayer {
         perform(step, place, at: now, into: &actions)
     }
 
+    /// Answers a request that was just given out (`request`) without a transaction: nothing is left behind, and a repetition of it is a
+    /// request like the first. For refusals that have to cost little: under a flood (RFC 3261 section 21.5.4), and before anybody has
+    /// shown who he is (section 26.3.2.4).
+    package mutating func refuse(
+        _ id: TransactionID, _ message: Message, from source: Hop, status: Int, rows: [UInt8],
+        into actions: inout [TransactionAction]
+    ) {
+        guard isLive(id) else { return }
+        counters.stateless += 1
+        let hop = slots[Int(id.slot)].hop
+        forget(id.slot)
+        actions.append(.send(statelessResponse(message, status, rows: rows, source: source), to: hop))
+    }
+
     /// A response that leaves nothing behind. Its tag is made of the branch, so that a repetition gets the same one.
-    private func statelessResponse(
-        _ message: Message, _ status: Int, retryAfter: Int = 0, source: Hop
-    ) -> [UInt8] {
+    private func statelessResponse(_ message: Message, _ status: Int, rows: [UInt8] = [], source: Hop) -> [UInt8] {
         let branch = (try? message.index.via?.parts.get())?.branch ?? .none
         let hash = hasher.clientKey(message.octets, branch: branch, method: .other).second
-        let tag = Array(String(hash, radix: 36).utf8)
-        var writer = MessageWriter(capacity: message.octets.count + 64)
-        writer.response(status, to: message, tag: tag[...], source: source.address)
-        if retryAfter > 0 { writer.header("Retry-After", retryAfter) }
+        var writer = MessageWriter(capacity: message.octets.count + 64 + rows.count)
+        writer.response(status, to: message, tag: hexadecimal(hash)[...], source: source.address)
+        writer.append(rows)
         writer.finish()
         return writer.octets
     }

@@ -57,9 +57,9 @@ extension TransactionLayer {
     package mutating func responseHop(_ id: TransactionID) -> Hop? { isLive(id) ? slots[Int(id.slot)].hop : nil }
 
     /// Sends a CANCEL for an INVITE client transaction that has had a provisional response (section 9.1: not before). Nil when
-    /// there is nothing to cancel any more. The INVITE is given up (`timedOut`) when no final response comes within 64*T1.
+    /// there is nothing to cancel any more. `rows` are whole ones, for Reason. The INVITE is given up (`timedOut`) when no final response comes within 64*T1.
     package mutating func cancel(
-        _ invite: TransactionID, at now: Instant, into actions: inout [TransactionAction], reason: String? = nil
+        _ invite: TransactionID, rows: [UInt8] = [], at now: Instant, into actions: inout [TransactionAction]
     ) -> TransactionID? {
         guard isLive(invite), case .inviteClient(var machine) = slots[Int(invite.slot)].machine else { return nil }
         let step = machine.cancelled()
@@ -70,7 +70,7 @@ extension TransactionLayer {
         perform(step, invite.slot, at: now, into: &actions)
         var writer = MessageWriter(capacity: 512)
         writer.hopRequest("CANCEL", of: request, via, to: request.toValue)
-        if let reason { writer.header("Reason", text: reason) }
+        writer.append(rows)
         writer.finish()
         return send(
             writer.octets, method: .cancel, branch: Array(via.branch), to: slots[Int(invite.slot)].hop, at: now,

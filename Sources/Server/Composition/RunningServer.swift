@@ -60,6 +60,10 @@ package final class RunningServer: Sendable {
             nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
             fileWorkers = try WorkerPool(name: "registrations", threads: 1, limit: 16)
             var settings = configuration.engineSettings
+            // A redirection goes where a flow may call, by the rules that hold when it comes.
+            settings.redirects.allows = { target in
+                state.withLock { $0.rules }.configuration.allow.permitsBridge(to: target)
+            }
             settings.tls = rules.tls
             settings.opensWebSockets = configuration.lines.contains { $0.transport.isWebSocket }
             engine = try Engine(

@@ -40,6 +40,8 @@ package struct Configuration: Sendable {
         package var sessionTimer = SessionTimer.Settings()
         package var streams = EngineSettings.Streams()
         package var tls = TLSSettings()
+        /// How many targets a call may be redirected to.
+        package var redirects = 5
     }
 
     package struct RTP: Sendable {
@@ -102,6 +104,7 @@ package struct Configuration: Sendable {
             lines: lines,
             rtpTimeout: rtp.timeout, sessionTimer: sip.sessionTimer)
         settings.security = rtp.security
+        settings.redirects.limit = sip.redirects
         settings.registrar = registrar?.settings
         settings.registrarFile = registrar?.file
         return settings

@@ -76,7 +76,7 @@ struct ConfigurationSchema {
     private func readSIP(_ top: FieldReader, into sip: inout Configuration.SIP) {
         guard
             let fields = top.section(
-                "sip", known: ["listen", "external", "session-timer", "connections", "idle", "tls"])
+                "sip", known: ["listen", "external", "session-timer", "connections", "idle", "redirects", "tls"])
         else { return }
         if let listeners = fields.texts("listen") {
             sip.listen = listeners.compactMap { listener($0, fields) }
@@ -89,6 +89,7 @@ struct ConfigurationSchema {
         readSessionTimer(fields, into: &sip)
         readStreams(fields, into: &sip.streams)
         sip.tls = TLSSchema(schema: self).read(fields)
+        if let count = fields.integer("redirects", in: 0...20) { sip.redirects = count }
         if let external = fields.text("external") {
             sip.external = IPAddress(external.text)
             if sip.external == nil {
@@ -169,10 +170,15 @@ struct ConfigurationSchema {
     }
 
     private func readLimits(_ top: FieldReader, into limits: inout Admission.Limits) {
-        guard let fields = top.section("limits", known: ["calls", "calls-per-second", "per-source"]) else { return }
+        guard let fields = top.section("limits", known: ["calls", "calls-per-second", "per-source", "lag"]) else { return }
         if let calls = fields.integer("calls", in: 1...1_000_000) { limits.calls = calls }
         if let rate = rate("calls-per-second", of: fields) { limits.callsPerSecond = rate }
         if let rate = rate("per-source", of: fields) { limits.perSource = rate }
+        if fields.text("lag")?.text == "off" {
+            limits.lag = nil
+        } else if let lag = fields.duration("lag", in: LagWatch.least ... .seconds(10), or: "off") {
+            limits.lag = lag
+        }
     }
 
     /// `20/s`, `20` (a second), `30/m`.

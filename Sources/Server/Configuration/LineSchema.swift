@@ -31,6 +31,7 @@ struct LineSchema {
         }
         checkOverlap(result, pairs)
         checkKeys(result, pairs, top, security)
+        checkNames(result, pairs)
         return result
     }
 
@@ -44,7 +45,9 @@ struct LineSchema {
         guard
             let sip = fields.section(
                 "sip",
-                known: ["server", "register", "expires", "transport", "path", "from", "username", "password", "monitor"])
+                known: [
+                    "server", "register", "expires", "transport", "path", "from", "username", "password", "monitor", "challenge"
+                ])
         else {
             if fields.node["sip"] == nil, fields.node["verto"] == nil {
                 sink.error(at: pair.key.place, "`\(path)` has no `sip`", mend: "write sip: { server: sip.example.com }")
@@ -66,6 +69,10 @@ struct LineSchema {
         readTransport(sip, into: &result)
         readNetworks(sip, into: &result)
         readCredentials(sip, into: &result)
+        readChallenge(sip, into: &result)
+        if let identity = sip.word("identity", LineSettings.Identity.self) { result.identity = identity }
+        if let isTrusted = flag("trust", of: sip) { result.isTrusted = isTrusted }
+        if let count = sip.integer("redirects", in: 0...20) { result.redirects = count }
         if let value = sip.text("monitor") {
             if let interval = try? FlowDuration.parse(value.text), interval >= .seconds(5), interval <= .seconds(3600) {
                 result.monitor = interval
@@ -148,6 +155,30 @@ struct LineSchema {
         }
     }
 
+    /// `challenge`: the line is known by digest instead of by its address.
+    private func readChallenge(_ sip: FieldReader, into line: inout LineSettings) {
+        guard flag("challenge", of: sip) == true, let value = sip.text("challenge") else { return }
+        let word = "`\(sip.full("challenge"))`"
+        line.isKnownByDigest = true
+        if line.registration != nil {
+            sink.error(at: value.place, "\(word): a registered line is known by the contact that it has registered")
+        } else if sip.node["username"] == nil {
+            sink.error(at: value.place, "\(word) without a `username` and a `password` that callers prove to know")
+        } else if let from = sip.field("from") {
+            sink.error(
+                at: from.place, "`\(sip.full("from"))` beside \(word): a line is known by its addresses or by digest, not by both"
+            )
+        }
+        line.from = []
+    }
+
+    private func flag(_ key: String, of fields: FieldReader) -> Bool? {
+        guard let value = fields.text(key) else { return nil }
+        if let flag = ["true": true, "false": false][value.text] { return flag }
+        sink.error(at: value.place, "`\(fields.full(key))` is true or false, not \(value.shown)")
+        return nil
+    }
+
     private func codecs(_ fields: FieldReader) -> [String]? {
         guard let values = fields.texts("codecs") else { return nil }
         let known = MediaSettings.knownCodecs
@@ -175,6 +206,18 @@ struct LineSchema {
                 at: place,
                 "the keys of SRTP go readable over \(line.findsTransport ? "UDP or TCP" : "\(line.transport)") to `\(line.name)`",
                 mend: "write `transport: tls` there when the line has it")
+        }
+    }
+
+    /// Two lines that are known by one name: nobody could say which of them a call came by.
+    private func checkNames(_ lines: [LineSettings], _ pairs: [YAMLPair]) {
+        let known = lines.filter(\.isKnownByDigest)
+        for (index, line) in known.enumerated() {
+            guard let earlier = known[..<index].first(where: { $0.username == line.username }),
+                let place = pairs.first(where: { $0.key.text == line.name })?.key.place
+            else { continue }
+            sink.error(
+                at: place, "`\(line.name)` and `\(earlier.name)` are known by the same `username`", mend: "give each its own")
         }
     }
 

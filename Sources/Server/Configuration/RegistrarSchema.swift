@@ -12,7 +12,7 @@ struct RegistrarSchema {
         self.schema = schema
     }
 
-    private static let words = ["realm", "users", "contacts", "shortest", "longest", "algorithms", "file"]
+    private static let words = ["realm", "users", "contacts", "shortest", "longest", "algorithms", "qop", "file"]
 
     /// nil: nobody can log in.
     func read(_ top: FieldReader) -> Configuration.Registrar? {
@@ -32,6 +32,7 @@ struct RegistrarSchema {
                 at: place, "`registrar.shortest` (\(settings.shortest)) is longer than `registrar.longest` (\(settings.longest))")
         }
         if let values = fields.texts("algorithms") { settings.algorithms = algorithms(values, fields) }
+        if let values = fields.texts("qop") { settings.offersIntegrity = offersIntegrity(values, fields) }
         let file = fields.text("file")?.text ?? "registrations"
         return Configuration.Registrar(settings: settings, file: file == "off" ? nil : schema.path(file))
     }
@@ -48,6 +49,14 @@ struct RegistrarSchema {
         }
         if values.isEmpty { sink.error(at: fields.node.place, "`registrar.algorithms` is empty: nobody could log in") }
         return result
+    }
+
+    /// `qop`: auth is always offered.
+    private func offersIntegrity(_ values: [LocatedText], _ fields: FieldReader) -> Bool {
+        for value in values where !["auth", "auth-int"].contains(value.text) {
+            fields.report(value, key: "qop", known: ["auth", "auth-int"])
+        }
+        return values.contains { $0.text == "auth-int" }
     }
 
     private func users(_ fields: FieldReader, realm: String) -> [String: DigestSecret] {

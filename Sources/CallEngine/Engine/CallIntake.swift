@@ -1,0 +1,139 @@
+// Requests outside of dialogs, as a shard takes them: what is refused and by what, who sends them, which become calls. Refusals that a
+// flood would bring cost no transaction.
+
+import Basics
+import Reactor
+import SIP
+
+extension CallShard {
+    func received(_ request: Message, _ id: TransactionID, from hop: Hop) {
+        if request.method == .register, let registrar {
+            let answer = registrar.answer(request, from: hop, at: loop.now)
+            return refuse(request, id, hop, answer.status, answer.rows, reason: answer.reason)
+        }
+        if let refusal = screening.refusal(of: request) {
+            return refuse(request, id, hop, refusal.status, refusal.headers)
+        }
+        switch request.method {
+        case .invite: invited(request, id, hop)
+        case .options: refuse(request, id, hop, 200, capabilityRows)
+        case .refer: refuse(request, id, hop, 603, [])
+        // There is no event package that can be subscribed to without a transfer (RFC 6665 section 4.1.3).
+        case .subscribe: refuse(request, id, hop, 489, Self.eventRow)
+        case .message: messageReceived(request, id, hop)
+        default: refuse(request, id, hop, 481, [])
+        }
+    }
+
+    /// A text outside of calls (RFC 3428): of lines and users; strangers have nothing to say here.
+    private func messageReceived(_ request: Message, _ id: TransactionID, _ hop: Hop) {
+        guard let (line, user) = identify(request, id, hop) else { return }
+        guard line != nil || !user.isEmpty else { return refuse(request, id, hop, 403, []) }
+        let (status, rows) = take(text: request, call: nil, line: line, user: user)
+        refuse(request, id, hop, status, rows)
+    }
+
+    /// Gives a text to who wants texts; the answer to its MESSAGE.
+    func take(text request: Message, call: Call?, line: Int?, user: String) -> (status: Int, rows: [UInt8]) {
+        guard let onMessage else { return (405, capabilityRows) }
+        guard request.hasBody(ofType: "text/plain") else { return (415, Array("Accept: text/plain\r\n".utf8)) }
+        var message = TextMessage(
+            from: Call.party(try? request.from()) ?? CallParty(uri: ""), to: Call.party(try? request.to()) ?? CallParty(uri: ""),
+            text: String(decoding: request.body, as: UTF8.self), call: call?.id ?? "")
+        message.line = line.map { settings.lines[$0].name } ?? ""
+        message.user = user
+        onMessage(message)
+        return (200, [])
+    }
+
+    func refuse(
+        _ request: Message, _ id: TransactionID, _ hop: Hop, _ status: Int, _ rows: [UInt8], reason: String? = nil
+    ) {
+        var writer = MessageWriter(capacity: request.octets.count + 256)
+        writer.response(status, reason: reason, to: request, tag: endpoint.newToken()[...], source: hop.address)
+        writer.append(rows)
+        writer.finish()
+        endpoint.respond(id, status: status, writer.octets)
+    }
+
+    private func invited(_ invite: Message, _ id: TransactionID, _ hop: Hop) {
+        if lagWatch.isBusy(lag: loop.lag, limit: gate.limits.lag, at: loop.now) {
+            return turnAway(invite, id, hop, .busy, retryAfter: 2)
+        }
+        guard let (line, user) = identify(invite, id, hop) else { return }
+        if case .refused(let reason, let seconds) = gate.admit(from: hop.address.ip, at: loop.now) {
+            return turnAway(invite, id, hop, reason, retryAfter: seconds)
+        }
+        counters.incoming += 1
+        let local = endpoint.localAddress(to: hop)
+        let call = Call(id: newID(), direction: .inbound, shard: self, hop: hop)
+        let session: CallSession
+        do throws(ParseError) {
+            session = CallSession(
+                try InviteSession(
+                    answering: invite, transaction: id,
+                    end: localEnd(hop.transport, local, secure: hop.transport.isSecure && invite.beginsSecureDialog),
+                    timers: endpoint.timers, sessionTimer: settings.sessionTimer, seed: newSeed()))
+        } catch {
+            gate.leave()
+            return refuse(invite, id, hop, 400, [])
+        }
+        if let minimum = session.machine.sessionTimer.refusal(of: invite) {
+            gate.leave()
+            return refuse(invite, id, hop, 422, minimum)
+        }
+        call.session = session
+        call.lineIndex = line
+        if !user.isEmpty { call.user = user }
+        call.place = calls.add(call)
+        call.register(callID: invite.callID, tag: session.machine.localTag[...])
+        endpoint.expectCancel(of: id, for: call)
+        if invite.has(.replaces) { return call.takePlace(as: invite) }
+        offer(call, invite, local)
+    }
+
+    private func offer(_ call: Call, _ invite: Message, _ local: SocketAddress) {
+        if let refusal = call.takeOffer(invite, localIP: local.ip) {
+            var headers = [CallHeader(name: "Warning", value: "304 \(local) \"\(refusal.warning)\"")]
+            if refusal.status == 503 {
+                // No ports: later there may be some.
+                counters.refused[.ports, default: 0] += 1
+                headers.append(CallHeader(name: "Retry-After", value: "5"))
+            } else {
+                counters.unacceptable += 1
+            }
+            return call.refuse(refusal.status, reason: nil, headers: headers)
+        }
+        guard let onIncoming else { return call.refuse(480, reason: nil, headers: []) }
+        onIncoming(call)
+    }
+
+    /// Whose request it is: a line's, a user's, or nobody's. nil: it was refused, because he did not show that he is who he says.
+    private func identify(_ request: Message, _ id: TransactionID, _ hop: Hop) -> (line: Int?, user: String)? {
+        if let line = line(of: request, from: hop) { return (line, "") }
+        guard let callers else { return (nil, "") }
+        switch callers.check(request, local: endpoint.localAddress(to: hop).ip, at: loop.now) {
+        case .anybody: return (nil, "")
+        case .line(let index): return (index, "")
+        case .user(let name): return (nil, name)
+        case .refused(let status, let rows):
+            endpoint.refuse(id, request, from: hop, status: status, rows: rows)
+            return nil
+        }
+    }
+
+    /// The line that a request belongs to by where it comes from, or by the contact that it is for.
+    private func line(of request: Message, from hop: Hop) -> Int? {
+        lines.line(of: request, from: hop)
+            ?? settings.lines.firstIndex { line in line.from.contains { $0.contains(hop.address.ip) } }
+    }
+
+    /// Refuses a call that is one too many, at the least cost. Requests in dialogs are never asked: while this loop is late they have its
+    /// time for themselves.
+    private func turnAway(_ invite: Message, _ id: TransactionID, _ hop: Hop, _ reason: Admission.Refusal, retryAfter: Int) {
+        counters.refused[reason, default: 0] += 1
+        var rows = MessageWriter(capacity: 24)
+        rows.header("Retry-After", retryAfter)
+        endpoint.refuse(id, invite, from: hop, status: 503, rows: rows.octets)
+    }
+}
