@@ -231,6 +231,25 @@ def highest_rate(program, folder, rates, seconds):
     return summary
 
 
+def overload(program, folder, rate, count, rounds):
+    """CPU a call that is turned away (INVITE, 503 with Retry-After, ACK), beside one that is answered and hung up."""
+    rows = []
+    for _ in range(rounds):
+        for limit in ["0", "100000"]:
+            port = free_port()
+            scenario = os.path.join(HERE, "uac-refused.xml") if limit == "0" else None
+            row = measure(bench_answer(program, port, more=["--limit", limit]), sipp_uac(port, rate, count, scenario), count, 60, folder)
+            row["limit"] = limit
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    def median(limit):
+        return statistics.median(row["answer_us"] for row in rows if row["limit"] == limit)
+    summary = {"rate": rate, "refused_us": median("0"), "answered_us": median("100000"),
+               "failed": sum(row["failed"] or 0 for row in rows)}
+    print("overload:", json.dumps(summary), flush=True)
+    return summary
+
+
 def media(program, folder, calls, seconds):
     """CPU per second of a two-way G.711 call: the floor, SIPp's caller and echo, Ringwright's both ends."""
     floor = os.path.join(folder, "floor")
@@ -265,7 +284,7 @@ def media(program, folder, calls, seconds):
 def main():
     parser = argparse.ArgumentParser(description="Ringwright beside SIPp and the machine's floor")
     parser.add_argument("--program", required=True, help="the built CallBench")
-    parser.add_argument("--only", choices=["signaling", "transports", "rate", "media"], action="append")
+    parser.add_argument("--only", choices=["signaling", "transports", "rate", "overload", "media"], action="append")
     parser.add_argument("--rate", type=int, default=4000)
     parser.add_argument("--calls", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -273,7 +292,7 @@ def main():
     parser.add_argument("--media-calls", type=int, default=500)
     parser.add_argument("--media-seconds", type=int, default=15)
     options = parser.parse_args()
-    chosen = options.only or ["signaling", "transports", "rate", "media"]
+    chosen = options.only or ["signaling", "transports", "rate", "overload", "media"]
     results = {"machine": {"cores": os.cpu_count(), "kernel": os.uname().release}}
     with tempfile.TemporaryDirectory() as folder:
         if "signaling" in chosen:
@@ -282,6 +301,8 @@ def main():
             results["transports"] = transports(options.program, folder, options.rate, options.calls, options.rounds)
         if "rate" in chosen:
             results["rate"] = highest_rate(options.program, folder, [int(rate) for rate in options.rates.split(",")], 5)
+        if "overload" in chosen:
+            results["overload"] = overload(options.program, folder, options.rate, options.calls, options.rounds)
         if "media" in chosen:
             results["media"] = media(options.program, folder, options.media_calls, options.media_seconds)
     print(json.dumps(results, indent=1))

@@ -1,6 +1,6 @@
 // The program that scripts/bench measures: the engine as answering or as calling side, on one loop, without anything else around it.
 //
-//   CallBench answer --port 5070 [--media PROMPT.wav]
+//   CallBench answer --port 5070 [--media PROMPT.wav] [--limit CALLS]
 //   CallBench place --target 5070 --rate 4000 --calls 20000 [--hold 15000] [--media PROMPT.wav]
 //
 // With --transport tcp or tls on both sides; tls takes --certificate FILE.pem --key FILE.pem on the answering side and --ca FILE.pem on the
@@ -30,13 +30,14 @@ enum CallBench {
                         transport,
                         SocketAddress(
                             ip: arguments.contains("--spread") ? .any4 : .loopback4, port: UInt16(number("--port", 5070)))),
-                    tls: transport == .tls ? try tls(option) : nil, prompt: option("--media"))
+                    limit: number("--limit", 100_000), tls: transport == .tls ? try tls(option) : nil, prompt: option("--media"))
             case "place":
                 let transport = transport(option("--transport"))
                 let spread = arguments.contains("--spread")
                 try place(
                     Targets(port: number("--target", 5070), transport: transport, spread: spread),
-                    tls: transport == .tls ? try tls(option, verifies: !spread) : nil, rate: number("--rate", 100), count: number("--calls", 100),
+                    tls: transport == .tls ? try tls(option, verifies: !spread) : nil, rate: number("--rate", 100),
+                    count: number("--calls", 100),
                     hold: .milliseconds(number("--hold", 0)), prompt: option("--media"))
             default:
                 print("usage: CallBench answer|place …")
@@ -74,22 +75,22 @@ enum CallBench {
     }
 
     static func engine(
-        _ listener: EngineSettings.Listener, tls: TLSContext?, rtp: ClosedRange<UInt16>,
+        _ listener: EngineSettings.Listener, limit: Int = 100_000, tls: TLSContext?, rtp: ClosedRange<UInt16>,
         onIncoming: @escaping @Sendable (Call) -> Void
     ) throws -> Engine {
         let loop = try EpollLoop(name: "loop", pace: pace)
         try loop.start()
         let settings = EngineSettings(
             listeners: [listener], streams: .init(limit: 100_000), rtpPorts: rtp,
-            limits: .init(calls: 100_000, callsPerSecond: 1_000_000), tls: tls, codecs: ["pcma", "pcmu"])
+            limits: .init(calls: limit, callsPerSecond: 1_000_000), tls: tls, codecs: ["pcma", "pcmu"])
         return try Engine(
             settings: settings, loops: [loop], workers: MediaWorkers(),
             nameWorkers: WorkerPool(name: "names", threads: 1, limit: 64), seed: .random(in: 0...UInt64.max),
             onIncoming: onIncoming)
     }
 
-    static func answer(_ listener: EngineSettings.Listener, tls: TLSContext?, prompt: String?) throws {
-        let engine = try engine(listener, tls: tls, rtp: 30000...49999) { call in
+    static func answer(_ listener: EngineSettings.Listener, limit: Int, tls: TLSContext?, prompt: String?) throws {
+        let engine = try engine(listener, limit: limit, tls: tls, rtp: 30000...49999) { call in
             let task = call.loop.spawn {
                 do {
                     try await call.answer()

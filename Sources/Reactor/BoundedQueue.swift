@@ -22,11 +22,12 @@ package final class BoundedQueue<Element: Sendable>: Sendable {
         self.consume = Confined(consume)
     }
 
-    /// From any thread. False when it was dropped: the queue is full or closed.
+    /// From any thread. False when it was dropped: the queue is full or closed, or fewer than `leaving` places would be left for what
+    /// matters more.
     @discardableResult
-    package func push(_ element: Element) -> Bool {
+    package func push(_ element: Element, leaving room: Int = 0) -> Bool {
         let (isTaken, mustAnnounce) = state.withLock { state -> (Bool, Bool) in
-            guard state.elements.count < limit, !state.isClosed else {
+            guard state.elements.count < limit - room, !state.isClosed else {
                 state.dropped += 1
                 return (false, false)
             }

@@ -19,8 +19,10 @@ package final class VirtualWorld {
     }
 
     /// An engine on a host of its own, listening on UDP and TCP 5060.
+    /// - Parameter loops: how many loops it thinks it has: all are this one.
     package func engine(
-        at ip: String, settings adjust: ((inout EngineSettings) -> Void)?, trace: (@Sendable (TracedMessage) -> Void)? = nil,
+        at ip: String, loops: Int = 1, settings adjust: ((inout EngineSettings) -> Void)?,
+        trace: (@Sendable (TracedMessage) -> Void)? = nil,
         onNotice: (@Sendable (SignalingNotice) -> Void)? = nil, onIncoming: ((Call) -> Void)? = nil
     ) throws -> Engine {
         let address = SocketAddress(ip: IPAddress(ip)!, port: 5060)
@@ -28,9 +30,10 @@ package final class VirtualWorld {
             listeners: [.init(.udp, address), .init(.tcp, address)], limits: .init(calls: 100_000, callsPerSecond: 100_000))
         adjust?(&settings)
         let engine = try Engine(
-            settings: settings, loops: [loop], workers: workers, nameWorkers: .inline(name: "names"),
+            settings: settings, loops: Array(repeating: loop, count: loops), workers: workers,
+            nameWorkers: .inline(name: "names"),
             seed: seed &* 31 &+ UInt64(engines.count), trace: trace, onNotice: onNotice, onIncoming: { _ in })
-        engine.shard(0).onIncoming = onIncoming
+        for index in 0..<loops { engine.shard(index).onIncoming = onIncoming }
         engines.append(engine)
         return engine
     }
@@ -44,9 +47,10 @@ package final class VirtualWorld {
         loop.run(for: .seconds(120))
         var left: [String] = []
         for (index, engine) in engines.enumerated() {
-            let shard = engine.shard(0)
-            if shard.heldCalls > 0 { left.append("engine \(index): \(shard.heldCalls) calls") }
-            if shard.endpoint.held > 0 { left.append("engine \(index): \(shard.endpoint.held) transactions and dialogs") }
+            for shard in (0..<engine.loopCount).map({ engine.shard($0) }) {
+                if shard.heldCalls > 0 { left.append("engine \(index): \(shard.heldCalls) calls") }
+                if shard.endpoint.held > 0 { left.append("engine \(index): \(shard.endpoint.held) transactions and dialogs") }
+            }
             if engine.gate.active != 0 { left.append("engine \(index): \(engine.gate.active) calls counted as active") }
             engine.close()
         }

@@ -141,7 +141,11 @@ final class Bridge {
         let info = caller.info
         let target = candidate.target
         var outgoing = CallRequest(target: target, from: request.callerID ?? info.from.uri, headers: request.headers + more)
-        if request.callerID == nil { outgoing.displayName = info.from.display }
+        if request.callerID == nil {
+            outgoing.displayName = info.from.display
+            outgoing.identity = info.identity?.uri
+            outgoing.privacy = info.privacy
+        }
         outgoing.device = candidate.device
         if target.hasPrefix("line:") {
             let parts = target.dropFirst(5).split(separator: "/", maxSplits: 1)
@@ -150,6 +154,11 @@ final class Bridge {
                 outgoing.target = String(parts[1])
                 if request.callerID == nil { outgoing.from = nil }
             }
+        }
+        // What the flow says counts more than what came with the call.
+        let keepsCaller = outgoing.from == info.from.uri || outgoing.from == info.from.user
+        outgoing.headers += caller.passedOn(keepsCaller: keepsCaller).filter { row in
+            !request.headers.contains { $0.name.lowercased() == row.name.lowercased() }
         }
         do throws(CallControlError) {
             let leg = try caller.shard.place(outgoing)

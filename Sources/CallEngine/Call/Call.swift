@@ -6,6 +6,7 @@
 //   CallEnding     hanging up and every other end                 CallMedia      playing, recording, listening, keys
 //   CallRefresh    session timers                                 CallTransfer   REFER of either side
 //   CallInfoMaking the facts for expressions and results         CallReplacing  an INVITE that takes another call's place
+//   CallRedirecting 3xx answers to our INVITE                    CallIdentity   who calls, and who was called before
 
 package import Basics
 package import Reactor
@@ -68,6 +69,8 @@ package final class Call {
     var challenges = 0
     /// The way to the peer asks for credentials: requests in the dialog bring them.
     @exclusivity(unchecked) var isChallenged = false
+    /// Where it was redirected to; nil while it was not.
+    var redirections: RedirectedCall?
     /// What was so before another far side took the place of the first; nil while it is the first.
     var replaced: ReplacedFarSide?
     /// The INVITE found nobody: no response came, or it could not be sent.
@@ -246,6 +249,7 @@ package final class Call {
         for transaction in transactions where transaction != kept { shard.endpoint.release(transaction) }
         transactions = []
         session?.owner = nil
+        if let moved = session?.movedCallID { shard.onMoved?(moved, false) }
         if let registration { shard.endpoint.removeDialog(registration, after: bye) }
         registration = nil
         shard.forget(self)
@@ -262,6 +266,8 @@ final class CallSession {
     @exclusivity(unchecked) var machine: InviteSession
     /// Who has it now, when that is not the call that began it: another call took its place.
     @exclusivity(unchecked) var owner: Call?
+    /// The Call-ID, when it is that of another loop (`DialogRouting`).
+    @exclusivity(unchecked) var movedCallID: [UInt8]?
 
     init(_ machine: InviteSession) { self.machine = machine }
 

@@ -76,7 +76,15 @@ extension Call {
         for contact in contacts where (try? URI(contact)) == nil || contact.contains("<") || contact.contains(">") {
             throw .invalid(operation: "redirect", why: "\"\(contact)\" is no URI")
         }
-        refuse(302, reason: nil, headers: rows)
+        refuse(302, reason: nil, headers: rows + diversionRows())
+    }
+
+    /// Who was called here, and who before (RFC 5806 section 4): for where the call goes now.
+    private func diversionRows() -> [CallHeader] {
+        guard let invite = session?.machine.invite, !Self.hidesHistory(invite), let called = try? invite.requestURI() else {
+            return []
+        }
+        return [CallHeader(name: "Diversion", value: "<\(called.description)>;reason=deflection")] + passedOn(keepsCaller: false)
     }
 
     /// The final answer of a refusal, and the call's end.

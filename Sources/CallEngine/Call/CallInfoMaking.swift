@@ -15,6 +15,11 @@ extension Call: CallControl {
         info.headers = source.map { Self.headers($0) } ?? []
         info.line = line?.name ?? ""
         info.user = user
+        if direction == .inbound || replaced != nil, let invite {
+            info.identity = assertedIdentity(in: invite)
+            info.privacy = invite.header(.privacy) ?? ""
+            info.diversions = Self.diversions(in: invite)
+        }
         info.startedAt = startedAt
         info.answered = answeredAt
         info.ended = endedAt
@@ -36,12 +41,12 @@ extension Call: CallControl {
     private func party(_ invite: Message?) -> CallParty {
         guard let uri = invite.flatMap({ try? $0.requestURI() }) else { return CallParty(uri: target?.uri.description ?? "") }
         let display = (try? invite?.to())?.displayName ?? ""
-        return CallParty(uri: uri.description, user: uri.user, host: uri.host, display: display)
+        return CallParty(uri: uri.description, user: uri.numberOrUser, host: uri.host, display: display)
     }
 
-    private static func party(_ address: NameAddress?) -> CallParty? {
+    static func party(_ address: NameAddress?) -> CallParty? {
         guard let address, let uri = try? address.uri() else { return nil }
-        return CallParty(uri: uri.description, user: uri.user, host: uri.host, display: address.displayName)
+        return CallParty(uri: uri.description, user: uri.numberOrUser, host: uri.host, display: address.displayName)
     }
 
     private static func headers(_ message: Message) -> [CallHeader] {

@@ -56,7 +56,7 @@ extension Call {
     }
 
     /// The same INVITE with the next number, after a challenge or for a longer session interval.
-    private func placeAgain(_ invite: Message, end: LocalEnd, offer: [UInt8]? = nil) {
+    func placeAgain(_ invite: Message, end: LocalEnd, offer: [UInt8]? = nil) {
         guard let target else { return }
         send(
             Placing(
@@ -183,7 +183,7 @@ extension Call {
             localDescription = offer
             return placeAgain(session.machine.invite, end: session.machine.end, offer: offer)
         }
-        if failsOver(status, response) { return }
+        if failsOver(status, response) || goesOnElsewhere(status, response) { return }
         let by: CallEnd.Party = noResponse ? .engine : .callee
         finalStatus = noResponse ? 0 : status
         finalReason = response?.reasonPhrase ?? ""
@@ -191,7 +191,9 @@ extension Call {
         let cause: CallEnd.Cause = noResponse ? .unreachable : CallEnd.cause(ofStatus: status)
         var detail = noResponse ? (status == 408 ? "no response to the INVITE" : "the INVITE could not be sent") : ""
         if noResponse, status != 408, !failureReason.isEmpty { detail += ": \(failureReason)" }
-        if (300..<400).contains(status), let contact = response?.header("Contact") { detail = "redirected to \(contact)" }
+        if (300..<400).contains(status), let contact = response?.header("Contact") {
+            detail = "redirected to \(contact)" + (redirections?.refused.map { ": \($0)" } ?? "")
+        }
         finish(CallEnd(by: by, cause: cause, detail: detail))
         leave()
     }

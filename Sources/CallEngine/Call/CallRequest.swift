@@ -6,9 +6,14 @@ package struct CallRequest: Sendable {
     package var target: String
     /// The name of the line that it goes out through; nil: straight to the target's host.
     package var line: String?
-    /// Who calls: a URI, or a number or user at this host; nil: the line's caller id, or this product's name.
+    /// Who calls: a URI, or a number or user at this host; `anonymous`: nobody whom the callee may know; nil: the line's caller id, or
+    /// this product's name.
     package var from: String?
     package var displayName: String
+    /// The caller as a trusted network knows him, where that is another than `from`: a URI.
+    package var identity: String?
+    /// What the caller wants to keep private: the value of Privacy (RFC 3323); empty: nothing.
+    package var privacy = ""
     /// Added to the INVITE; names that belong to the protocol are refused.
     package var headers: [CallHeader]
     /// The device of a registered user that is called; `target` then is for people only.

@@ -18,6 +18,12 @@ package struct CallInfo: Sendable {
     package var line: String
     /// The registrar's user who proved to be the caller; empty otherwise.
     package var user = ""
+    /// The caller as a trusted line has asserted him (P-Asserted-Identity); nil otherwise.
+    package var identity: CallParty?
+    /// The value of Privacy: what the caller wants to keep private; empty: nothing.
+    package var privacy = ""
+    /// Who was called before the call came here, the latest first.
+    package var diversions: [CallDiversion] = []
     /// Wall clock at the start, seconds since 1970.
     package var startedAt: Double
     /// On the loop's clock.
@@ -63,6 +69,18 @@ package struct CallParty: Equatable, Sendable {
         self.user = user
         self.host = host
         self.display = display
+    }
+}
+
+/// Somebody who was called, and had the call sent on.
+package struct CallDiversion: Equatable, Sendable {
+    package var party: CallParty
+    /// `no-answer`, `user-busy`, `unconditional` and others of RFC 5806; of History-Info the status that sent it on; empty: it is not said.
+    package var reason: String
+
+    package init(party: CallParty, reason: String) {
+        self.party = party
+        self.reason = reason
     }
 }
 

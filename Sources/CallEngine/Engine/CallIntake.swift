@@ -88,7 +88,13 @@ extension CallShard {
         call.place = calls.add(call)
         call.register(callID: invite.callID, tag: session.machine.localTag[...])
         endpoint.expectCancel(of: id, for: call)
-        if invite.has(.replaces) { return call.takePlace(as: invite) }
+        if invite.has(.replaces) {
+            if ShardChoice.index(ofCallID: invite.callID, count: shardCount) != index {
+                session.movedCallID = Array(invite.callID)
+                onMoved?(Array(invite.callID), true)
+            }
+            return call.takePlace(as: invite)
+        }
         offer(call, invite, local)
     }
 
@@ -112,7 +118,8 @@ extension CallShard {
     private func identify(_ request: Message, _ id: TransactionID, _ hop: Hop) -> (line: Int?, user: String)? {
         if let line = line(of: request, from: hop) { return (line, "") }
         guard let callers else { return (nil, "") }
-        switch callers.check(request, local: endpoint.localAddress(to: hop).ip, at: loop.now) {
+        let local = endpoint.localAddress(to: hop).ip
+        switch callers.check(request, from: hop.address.ip, local: local, at: loop.now) {
         case .anybody: return (nil, "")
         case .line(let index): return (index, "")
         case .user(let name): return (nil, name)

@@ -41,18 +41,24 @@ package final class CallShard {
     package var onBye: ((Call, Duration?) -> Void)?
     @exclusivity(unchecked) package internal(set) var counters = CallCounters()
     let screening = RequestScreening(
-        methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify],
+        methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify, .subscribe, .message],
         extensions: ["100rel", "replaces", "timer"])
     let gate: AdmissionGate
     @exclusivity(unchecked) var lagWatch = LagWatch()
     /// nil where nobody has to say who he is.
     let callers: CallerCheck?
-    private let shardCount: Int
+    let shardCount: Int
     let resolver: HostResolver
     let health: ServerHealth
     /// What is known of registered lines; set before the first message.
     package let lines: LineDirectory
     let ownLines = ShardLines()
+    /// Hears of dialogs that live here although their Call-ID is another loop's, and of their end.
+    var onMoved: ((_ callID: [UInt8], _ lives: Bool) -> Void)?
+    /// Gets each MESSAGE that was taken; without it they are refused.
+    package var onMessage: ((TextMessage) -> Void)?
+    /// The event packages of this end: that of a transfer, which has its subscription by its REFER (RFC 3515).
+    static let eventRow = Array("Allow-Events: refer\r\n".utf8)
     /// Phones that log in here.
     let registrar: RegistrarService?
     @exclusivity(unchecked) var calls = CallTable()
@@ -96,6 +102,7 @@ package final class CallShard {
         writer.header("Allow", text: screening.allow)
         writer.append("Accept: application/sdp\r\n")
         writer.header("Supported", text: screening.supported)
+        writer.append(Self.eventRow)
         capabilityRows = writer.octets
         endpoint.onRequest = { [weak self] message, id, hop in self?.received(message, id, from: hop) }
     }
@@ -149,8 +156,9 @@ package final class CallShard {
     private func send(_ call: Call, to hop: Hop, _ target: OutgoingTarget, _ request: CallRequest) {
         var hop = hop
         if target.device == nil { hop.host = endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport) }
-        call.place(
-            target, to: hop, from: call.line.map { $0.from(request.from) } ?? request.from, displayName: request.displayName)
+        let caller = CallerIdentity(request, line: call.line)
+        if !caller.rows.isEmpty { call.addedRows = caller.rows + call.addedRows }
+        call.place(target, to: hop, from: caller.from, displayName: caller.displayName)
     }
 
     private func target(_ request: CallRequest) throws(CallControlError) -> OutgoingTarget {

@@ -28,6 +28,7 @@ package final class Engine: Sendable {
     ///   - loops: running ones, at least one; the first has the sockets.
     ///   - seed: for tags, branches and Call-IDs; random outside of tests.
     ///   - onLine: hears what becomes of registered lines, from any loop.
+    ///   - onMessage: gets the texts of MESSAGE, on any loop; nil: they are refused.
     ///   - fileWorkers: writes the registrations; nil: `nameWorkers` does.
     ///   - onRegistrar: hears what the registrar does, from any loop.
     ///   - onIncoming: gets each call that came in, on the call's loop; it starts the flow there.
@@ -35,6 +36,7 @@ package final class Engine: Sendable {
         settings: EngineSettings, loops: [EventLoop], workers: MediaWorkers, nameWorkers: WorkerPool, seed: UInt64,
         trace: (@Sendable (TracedMessage) -> Void)? = nil, onNotice: (@Sendable (SignalingNotice) -> Void)? = nil,
         onLine: @escaping @Sendable (LineEvent) -> Void = { _ in },
+        onMessage: (@Sendable (TextMessage) -> Void)? = nil,
         fileWorkers: WorkerPool? = nil, onRegistrar: @escaping @Sendable (RegistrarEvent) -> Void = { _ in },
         onIncoming: @escaping @Sendable (Call) -> Void
     ) throws(SystemError) {
@@ -92,6 +94,7 @@ package final class Engine: Sendable {
                     registrar: registrar, callers: callers,
                     seed: seed &+ UInt64(index) &* 7919)
                 shard.onIncoming = onIncoming
+                shard.onMessage = onMessage
                 return LoopBound(shard, on: loop)
             }
         }
@@ -142,14 +145,18 @@ package final class Engine: Sendable {
                     for (message, hop) in batch { shard.onLoop.endpoint.receive(message, from: hop) }
                 }
             }
+            let loop = front.loop
+            let routing = LoopBound(DialogRouting(count: shards.count), on: loop)
             front.onMessage = { message, hop in
-                // The registrar's work is all done in one place, and the front's loop has no calls to speak of more than others.
-                let index =
-                    message.method == .register ? 0 : ShardChoice.index(ofCallID: message.callID, count: shards.count)
-                if index == 0 {
-                    home.endpoint.receive(message, from: hop)
-                } else if !queues[index].push((message, hop)) {
-                    drops.withLock { $0 += 1 }
+                let index = routing.onLoop.index(of: message, at: loop.now)
+                if index == 0 { return home.endpoint.receive(message, from: hop) }
+                // A loop that does not keep up gets no new calls, while there is room for what belongs to those that it has.
+                let isNew = message.method == .invite && message.isOutsideDialog
+                if !queues[index].push((message, hop), leaving: isNew ? Self.handOverLimit / 2 : 0) { drops.withLock { $0 += 1 } }
+            }
+            for shard in shards {
+                shard.run { shard in
+                    shard.onMoved = { callID, lives in routing.run { $0.note(callID, lives: lives, at: loop.now) } }
                 }
             }
         }

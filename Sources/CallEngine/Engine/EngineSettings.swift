@@ -54,7 +54,21 @@ package struct EngineSettings: Sendable {
         }
     }
 
+    /// Whether calls of ours that are redirected go on.
+    package struct Redirects: Sendable {
+        /// How many targets one call may be redirected to; 0: a redirection is its end.
+        package var limit: Int
+        /// Whether a target may be called. From any thread.
+        package var allows: @Sendable (String) -> Bool
+
+        package init(limit: Int = 0, allows: @escaping @Sendable (String) -> Bool = { _ in true }) {
+            self.limit = limit
+            self.allows = allows
+        }
+    }
+
     package var listeners: [Listener]
+    package var redirects = Redirects()
     package var streams: Streams
     /// The address in SDP, Via and Contact; nil: the local one on which the peer is reached.
     package var external: IPAddress?
@@ -166,8 +180,14 @@ package struct LineSettings: Equatable, Sendable {
     package var codecs: [String]?
     /// Whether media is encrypted; nil: as for every call.
     package var security: MediaSecurity?
-    /// The From of calls that go out, when the flow does not say: a number or URI.
+    /// The From of calls that go out, when the flow does not say: a number or URI; `anonymous`: none is shown.
     package var callerID: String?
+    /// How the network is told who calls, besides From; nil: it is not.
+    package var identity: Identity?
+    /// What the network asserts of callers is believed.
+    package var isTrusted = false
+    /// How many targets a call may be redirected to; nil: as many as the engine says.
+    package var redirects: Int?
     /// nil: a trunk, which needs no registration.
     package var registration: Registration?
     /// Whether the server's domain chooses the transport (RFC 3263), because nobody named one.

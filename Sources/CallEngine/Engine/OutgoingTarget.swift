@@ -22,6 +22,8 @@ final class OutgoingTarget {
     let device: CallWay?
     /// Which of the engine's lines the call goes out through.
     let line: Int?
+    /// It goes by what that line has registered.
+    let goesByRegistration: Bool
 
     init(_ text: String, line lineName: String?, settings: EngineSettings) throws(CallControlError) {
         func invalid(_ why: String) -> CallControlError { .invalid(operation: "call", why: why) }
@@ -32,11 +34,19 @@ final class OutgoingTarget {
         let way = line.map { settings.lines[$0] }
         var whole = text
         if let way, !text.hasPrefix("sip:"), !text.hasPrefix("sips:") {
-            let user = text.hasPrefix("tel:") ? String(text.dropFirst(4)) : text
-            whole = "sip:\(user)@\(way.domain)"
+            if text.lowercased().hasPrefix("tel:") {
+                guard let user = (try? URI(text))?.telephoneSubscriber else {
+                    throw invalid("\"\(text)\" is no telephone number")
+                }
+                whole = "sip:\(user)@\(way.domain);user=phone"
+            } else {
+                whole = "sip:\(text)@\(way.domain)"
+            }
         }
         guard let uri = try? URI(whole) else { throw invalid("\"\(text)\" is no SIP URI (sip:user@host)") }
-        guard uri.isSIP else { throw invalid("\"\(text)\": only sip: and sips: targets can be called") }
+        guard uri.scheme != .tel else { throw invalid("\"\(text)\": a number is called through a line (line:NAME/number)") }
+        guard uri.isSIP else { throw invalid("\"\(text)\": only sip:, sips: and tel: targets can be called") }
+        goesByRegistration = way?.registration != nil
         self.uri = uri
         requestURI = Array(uri.octetsOfURI)
         to = [UInt8(ascii: "<")] + requestURI + [UInt8(ascii: ">")]
@@ -50,16 +60,41 @@ final class OutgoingTarget {
         } else {
             server = ServerTarget(host: uri.host, port: uri.port, transport: uri.transport)
         }
+        hop = try Self.hop(server, uri, settings)
+    }
+
+    /// Where a call to `first` was redirected to: a registered line's calls go by its registration, others straight to where the URI says.
+    init(redirect uri: URI, of first: OutgoingTarget, settings: EngineSettings) throws(CallControlError) {
+        (text, lineName, line, to) = (first.text, first.lineName, first.line, first.to)
+        self.uri = uri
+        requestURI = Array(uri.octetsOfURI)
+        device = nil
+        let way = first.line.map { settings.lines[$0] }
+        goesByRegistration = way?.registration != nil
+        if let way, goesByRegistration || (uri.host.lowercased() == way.server.lowercased() && uri.port == way.port) {
+            (server, path) = (way.serverTarget, way.path)
+        } else {
+            (server, path) = (ServerTarget(host: uri.host, port: uri.port, transport: uri.transport), "/")
+        }
+        hop = try Self.hop(server, uri, settings)
+    }
+
+    /// Where a server is, when that is an address. Throws for one that this engine has no way to.
+    private static func hop(
+        _ server: ServerTarget, _ uri: URI, _ settings: EngineSettings
+    ) throws(CallControlError) -> Hop? {
+        func invalid(_ why: String) -> CallControlError { .invalid(operation: "call", why: why) }
         let hasUDP = settings.listeners.contains { $0.transport == .udp }
         switch server.transport {
         case nil, .tcp?: break
         case .udp?: guard hasUDP else { throw invalid("no udp socket is open to call from") }
         case .tls?: guard settings.tls != nil else { throw invalid("TLS is not set up") }
         case .ws?, .wss?: guard settings.opensWebSockets else { throw invalid("WebSockets are not set up") }
-        case .other?: throw invalid("\"\(text)\": transport \(uri.parameter("transport") ?? "") is not built yet")
+        case .other?:
+            throw invalid("\"\(uri.description)\": transport \(uri.parameter("transport") ?? "") is not built yet")
         }
         let (port, usual) = (server.port, server.transport ?? (hasUDP ? .udp : .tcp))
-        hop = IPAddress(server.host).map { ip in
+        return IPAddress(server.host).map { ip in
             Hop(transport: usual, address: SocketAddress(ip: ip, port: port ?? usual.usualPort))
         }
     }
@@ -72,6 +107,7 @@ final class OutgoingTarget {
         text = user
         lineName = nil
         line = nil
+        goesByRegistration = false
         path = "/"
         self.uri = uri
         requestURI = binding.contact

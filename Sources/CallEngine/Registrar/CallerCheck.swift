@@ -45,10 +45,14 @@ package final class CallerCheck: Sendable {
 
     /// Asks those who say that they are users of the registrar (whether there is such a user is not told), those who have brought
     /// credentials, and where lines are known by digest everybody. For requests that belong to no line by their address.
-    /// - Parameter local: this end's address as the sender knows it: phones may have it as their domain.
-    func check(_ request: Message, local: IPAddress, at now: Instant) -> Verdict {
+    /// - Parameters:
+    ///   - source: where it came from.
+    ///   - local: this end's address as the sender knows it: phones may have it as their domain. A program of this machine has it as its
+    ///     own address, and says nothing by it.
+    func check(_ request: Message, from source: IPAddress, local: IPAddress, at now: Instant) -> Verdict {
         let from = try? request.from().uri()
-        let isOfDomain = domain != nil && from.map { isOurs($0, local) } == true
+        let isOfDomain =
+            domain != nil && from.map { $0.host.lowercased() == domain || $0.address == local && source != local } == true
         guard isOfDomain || !lines.isEmpty else { return .anybody }
         return digest.withLock { digest in
             switch digest.check(request, at: now, secretOf: { lines[$0]?.secret ?? users[$0] }) {
@@ -61,9 +65,5 @@ package final class CallerCheck: Sendable {
                 return isOfDomain && from?.user == name ? .user(name) : .refused(status: 403, rows: [])
             }
         }
-    }
-
-    private func isOurs(_ uri: URI, _ local: IPAddress) -> Bool {
-        uri.host.lowercased() == domain || uri.address == local
     }
 }

@@ -151,7 +151,14 @@ struct MaskedScope: Scope {
 }
 
 extension CallParty {
-    var value: Value { .object(["uri": .string(uri), "user": .string(user), "host": .string(host), "display": .string(display)]) }
+    var fields: ValueMap {
+        var fields = ValueMap()
+        for (name, value) in [("uri", uri), ("user", user), ("host", host), ("display", display)] {
+            fields[name] = .string(value)
+        }
+        return fields
+    }
+    var value: Value { .map(fields) }
 }
 
 extension CallInfo {
@@ -164,7 +171,13 @@ extension CallInfo {
             let lower = header.name.lowercased()
             if fields[lower] == nil { fields[lower] = .string(header.value) }
         }
+        let diverted = diversions.map { diversion in
+            var fields = diversion.party.fields
+            fields["reason"] = .string(diversion.reason)
+            return Value.map(fields)
+        }
         return .object([
+            "identity": (identity ?? CallParty(uri: "")).value, "privacy": .string(privacy), "diversions": .list(diverted),
             "id": .string(id), "direction": .string(direction.rawValue), "from": from.value, "to": to.value,
             "headers": .map(fields), "line": .string(line), "user": .string(user),
             "started": .timestamp(Timestamp(secondsSince1970: startedAt)),
@@ -176,8 +189,11 @@ extension CallInfo {
 
     /// The types of `call`'s fields, for the checker.
     static let staticType: StaticType = {
-        let party: StaticType = .record(["uri": .string, "user": .string, "host": .string, "display": .string])
+        let fields: [String: StaticType] = ["uri": .string, "user": .string, "host": .string, "display": .string]
+        let party = StaticType.record(fields)
         return .record([
+            "identity": party, "privacy": .string,
+            "diversions": .list(.record(fields.merging(["reason": .string]) { $1 })),
             "id": .string, "direction": .string, "from": party, "to": party, "headers": .map(.string), "line": .string,
             "user": .string,
             "started": .timestamp, "duration": .duration, "state": .string, "codec": .string, "status": .int, "reason": .string

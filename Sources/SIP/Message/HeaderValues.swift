@@ -53,6 +53,9 @@ extension Message {
         return NameAddress(octets, try to.parts.get())
     }
 
+    /// A request that belongs to no dialog yet: To has no tag.
+    package var isOutsideDialog: Bool { (try? index.to?.parts.get())?.tag.isEmpty ?? true }
+
     /// All addresses of a kind: Contact, Route, Record-Route, P-Asserted-Identity, …
     package func addresses(_ kind: HeaderKind) throws(ParseError) -> [NameAddress] {
         var result: [NameAddress] = []

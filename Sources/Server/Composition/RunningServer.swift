@@ -69,7 +69,7 @@ package final class RunningServer: Sendable {
             engine = try Engine(
                 settings: settings, loops: loops, workers: workers, nameWorkers: nameWorkers,
                 seed: .random(in: 0 ... .max), trace: trace, onNotice: { log.add(LogLine(Self.level(of: $0), $0.text)) },
-                onLine: { log.add(LogLine($0)) }, fileWorkers: fileWorkers,
+                onLine: { log.add(LogLine($0)) }, onMessage: { log.add(LogLine($0)) }, fileWorkers: fileWorkers,
                 onRegistrar: { event in LogLine(event).map { log.add($0) } }
             ) { call in
                 let rules = state.withLock { $0.rules }

@@ -46,7 +46,8 @@ struct LineSchema {
             let sip = fields.section(
                 "sip",
                 known: [
-                    "server", "register", "expires", "transport", "path", "from", "username", "password", "monitor", "challenge"
+                    "server", "register", "expires", "transport", "path", "from", "username", "password", "monitor",
+                    "challenge", "identity", "trust", "redirects"
                 ])
         else {
             if fields.node["sip"] == nil, fields.node["verto"] == nil {

@@ -1,4 +1,4 @@
-// What becomes of registered lines, and of phones that register here, as lines of the log.
+// What becomes of registered lines and of phones that register here, and texts that came, as lines of the log.
 
 import CallEngine
 import SIP
@@ -18,6 +18,14 @@ extension LogLine {
             self.init(.info, "trunk answers", fields: [("line", line), ("at", "\(address)")])
         case .unavailable(let line, let why): self.init(.warning, "trunk does not answer", fields: [("line", line), ("why", why)])
         }
+    }
+
+    init(_ message: TextMessage) {
+        let fields = [
+            ("from", message.from.uri), ("to", message.to.uri), ("call", message.call), ("line", message.line),
+            ("user", message.user), ("text", message.text)
+        ]
+        self.init(.info, "text received", fields: fields.filter { !$0.1.isEmpty }.map { (name: $0.0, value: $0.1) })
     }
 
     /// nil: nothing that people would want to read.

@@ -18,25 +18,25 @@ import Testing
         private(set) var ivrCalls: [Call] = []
         private(set) var phoneEnd: CallEnd?
 
-        init(seed: UInt64, _ script: @escaping (Call) async throws -> Void) throws {
+        init(seed: UInt64, loops: Int = 1, _ script: @escaping (Call) async throws -> Void) throws {
             world = VirtualWorld(seed: seed)
             let passed = self.passed
-            ivr = try world.engine(
-                at: "192.0.2.1", settings: nil,
-                trace: { traced in
-                    if let message = try? Message(parsing: traced.bytes) { passed.withLock { $0.append(message) } }
-                })
-            callers = try world.engine(at: "192.0.2.2")
+            let trace: @Sendable (TracedMessage) -> Void = { traced in
+                if let message = try? Message(parsing: traced.bytes) { passed.withLock { $0.append(message) } }
+            }
+            ivr = try world.engine(at: "192.0.2.1", loops: loops, settings: nil, trace: trace)
+            callers = try world.engine(at: "192.0.2.2", settings: nil, trace: trace)
             newcomers = try world.engine(at: "192.0.2.4")
             _ = try world.engine(at: "192.0.2.3") { [unowned self] call in
                 call.onEnd = { self.phoneEnd = $0 }
                 try? call.ring()
             }
-            ivr.shard(0).onIncoming = { [unowned self] call in
+            let incoming: (Call) -> Void = { [unowned self] call in
                 ivrCalls.append(call)
                 let task = call.loop.spawn { try? await script(call) }
                 call.onEnd = { _ in task.cancel() }
             }
+            for index in 0..<loops { ivr.shard(index).onIncoming = incoming }
         }
 
         func messages(_ isWanted: (Message) -> Bool) -> [Message] { passed.withLock { $0.filter(isWanted) } }
@@ -170,6 +170,56 @@ import Testing
         #expect(try scene.replace(reference).info.sipStatus == 603)
         #expect(first.state.isEnded)
         #expect(scene.world.finish() == [])
+    }
+
+    // The newcomer's Call-ID belongs to another loop in three of four cases: its dialog lives where the call is.
+    @Test(arguments: 0..<8) func theCallIsFoundOnWhicheverLoopItIs(seed: UInt64) throws {
+        let scene = try Scene(seed: 170 + seed, loops: 4) { try await $0.answer() }
+        _ = try scene.call()
+        let second = try scene.replace(try scene.reference(scene.answer(200), ivrIsCaller: false))
+        #expect(second.state == .answered && scene.ivrCalls.count == 1)
+        // What belongs to the new dialog goes there too, in both directions.
+        var failure: (any Error)?
+        scene.world.loop.spawn {
+            do {
+                try await second.hold(music: nil)
+                try await second.unhold()
+            } catch {
+                failure = error
+            }
+        }
+        scene.world.loop.run(for: .seconds(2))
+        #expect(failure == nil)
+        second.hangUp(.normal)
+        scene.world.loop.run(for: .seconds(1))
+        #expect(scene.ivrCalls[0].state == .ended(CallEnd(by: .caller, cause: .normal)))
+        #expect(try scene.replace("no-such-call;to-tag=a;from-tag=b").info.sipStatus == 481)
+        #expect(scene.world.finish() == [])
+    }
+
+    @Test func routingForgetsWhatIsOver() throws {
+        let routing = DialogRouting(count: 4)
+        func invite(_ callID: String, replaces: String? = nil, tag: String = "") throws -> Message {
+            let row = replaces.map { "Replaces: \($0);to-tag=a;from-tag=b\r\n" } ?? ""
+            return try Message(
+                parsing: Array("INVITE sip:x@h SIP/2.0\r\nTo: <sip:x@h>\(tag)\r\nCall-ID: \(callID)\r\n\(row)\r\n".utf8))
+        }
+        func own(_ callID: String) -> Int { ShardChoice.index(ofCallID: Array(callID.utf8)[...], count: 4) }
+        let replaced = "first"
+        let newcomer = try #require((0..<99).map { "second\($0)" }.first { own($0) != own(replaced) })
+        #expect(routing.index(of: try invite(newcomer), at: .zero) == own(newcomer))
+        #expect(routing.index(of: try invite(newcomer, replaces: replaced), at: .zero) == own(replaced))
+        #expect(routing.index(of: try invite(newcomer, tag: ";tag=1"), at: .zero) == own(replaced))
+        // A further one that replaces the newcomer finds it.
+        let third = try #require((0..<99).map { "third\($0)" }.first { own($0) != own(replaced) })
+        #expect(routing.index(of: try invite(third, replaces: newcomer), at: .zero) == own(replaced))
+        routing.note(Array(newcomer.utf8), lives: true, at: .zero)
+        routing.note(Array("unknown".utf8), lives: true, at: .zero + .seconds(40))
+        #expect(routing.movedCount == 1, "nobody took the third")
+        routing.note(Array(newcomer.utf8), lives: false, at: .zero + .seconds(50))
+        #expect(routing.movedCount == 1, "its last messages still come")
+        routing.note([], lives: false, at: .zero + .seconds(90))
+        #expect(routing.movedCount == 0)
     }
 
     @Test func aHoldThatIsUnderWayIsAskedOfTheNewcomer() throws {
