@@ -109,6 +109,10 @@ struct CampaignPeerTests {
         let again = await #expect(throws: CommandFailure.self) { try await Self.campaign(folder, words) }
         #expect(again?.message.hasSuffix("has a campaign already") == true)
 
+        let other = try #require(try FileLock.take(folder.path("report/campaign.lock")))
+        let together = await #expect(throws: CommandFailure.self) { try await Self.campaign(folder, words + ["--resume"]) }
+        #expect(together?.message.hasPrefix("another process runs the campaign in ") == true)
+        other.release()
         let second = try await Self.campaign(folder, words + ["--resume"])
         #expect(second.status == .passed)
         let whole = try Self.summary(second)

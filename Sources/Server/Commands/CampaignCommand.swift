@@ -19,8 +19,11 @@ package enum CampaignCommand {
         if let line = plan.line { _ = try configuration.line(chosen: line) }
         let flow = try FlowFiles.outbound(plan.flow, configuration, arguments: Set(plan.vars.map(\.name)))
         let folder = options.report ?? "run/\(plan.name)"
-        let database = try open(folder, plan, resume: options.resume)
-        defer { database.close() }
+        let (database, lock) = try open(folder, plan, resume: options.resume)
+        defer {
+            database.close()
+            lock.release()
+        }
         let inTheAir = try prepare(database, plan, flow)
         if inTheAir > 0 { progress("\(inTheAir) calls were in the air when the campaign was killed: they are not made again") }
         _ = try? DescriptorLimit.raise()
@@ -54,7 +57,10 @@ package enum CampaignCommand {
     }
 
     /// The campaign's database in its folder: a new one, or with `resume` the one that is there.
-    private static func open(_ folder: String, _ plan: CampaignPlan, resume: Bool) throws(CommandFailure) -> Database {
+    /// One process works on it at a time: what is in the air there would look as if it had been killed.
+    private static func open(
+        _ folder: String, _ plan: CampaignPlan, resume: Bool
+    ) throws(CommandFailure) -> (database: Database, lock: FileLock) {
         let path = "\(folder)/campaign.db"
         let exists = FileManager.default.fileExists(atPath: path)
         if exists, !resume {
@@ -65,11 +71,22 @@ package enum CampaignCommand {
             throw CommandFailure(.wrong, "there is no campaign in \(folder) to go on with", mend: "leave --resume out")
         }
         try MessageFolder.make(folder)
+        let lock = try lock(folder)
         do throws(StoreError) {
-            return try Database(sqlite: path, migrations: CampaignStore.migrations)
+            return (try Database(sqlite: path, migrations: CampaignStore.migrations), lock)
         } catch {
             throw failure(CampaignProblem(store: error))
         }
+    }
+
+    private static func lock(_ folder: String) throws(CommandFailure) -> FileLock {
+        do throws(SystemError) {
+            if let lock = try FileLock.take("\(folder)/campaign.lock") { return lock }
+        } catch {
+            throw CommandFailure(.unable, "\(error)")
+        }
+        throw CommandFailure(
+            .wrong, "another process runs the campaign in \(folder)", mend: "wait for its end, or choose another --report folder")
     }
 
     /// Takes the list in and puts in order what a killed process left; how many calls that one had in the air.
