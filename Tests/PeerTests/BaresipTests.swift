@@ -40,6 +40,33 @@ struct BaresipTests {
         try expectHeard("probe", in: [path], not: "welcome")
     }
 
+    @Test("wideband with baresip: both hear each other, and its key comes at the clock of the codec",
+        arguments: [("G722/16000/1", "G722/8000"), ("opus/48000/2", "opus/48000/2")])
+    func wideband(_ codec: String, _ name: String) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("said.wav")
+        let engine = try EngineUnderTest(codecs: ["opus", "g722", "pcmu"]) { call, notes in
+            try await call.answer()
+            try call.startRecording(path, notes: notes)
+            try await call.say("menu-short")
+            notes.add("asks")
+            notes.add(try await call.keys(1))
+            try await call.stay(.milliseconds(500))
+        }
+        defer { engine.close() }
+        let baresip = try Baresip(speaking: "probe", codec: codec, dial: "sip:ivr@127.0.0.1:\(engine.udpPort)")
+        #expect(engine.waitForNote("asks"), "\(baresip.output)")
+        baresip.press("7")
+        let report = try #require(engine.reports(1, within: .seconds(15)).first, "\(baresip.output)")
+        #expect(report.notes == ["asks", "7"] && report.error == nil)
+        #expect(report.info.codec == name)
+        #expect(report.recording?.complete == true)
+        try expectHeard("menu-short", in: baresip.stopAndListen(), not: "welcome")
+        try expectHeard("probe", in: [path], not: "welcome")
+        // What we heard has the sound above the telephone's 3.4 kHz.
+        #expect(try PromptFile.read(path).rate == (codec == "opus/48000/2" ? 48000 : 16000))
+    }
+
     @Test("baresip calls, hears the menu, presses keys and hears the choice")
     func caller() throws {
         let folder = try TemporaryFolder()

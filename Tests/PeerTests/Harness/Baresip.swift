@@ -16,6 +16,7 @@ final class Baresip {
 
     /// - Parameters:
     ///   - prompt: what it says in the call.
+    ///   - codec: the only one that it has, by baresip's name: `pcmu`, `G722/16000/1`, `opus/48000/2`.
     ///   - room: silence after it; baresip ends the call when its file is over.
     ///   - registering: the address that it logs in as, at the registrar on that port.
     ///   - dial: calls this URI at once; nil: it waits and answers by itself.
@@ -29,7 +30,8 @@ final class Baresip {
         guard let folder else { throw PeerError.missing("a temporary folder") }
         var port = Ports.free()
         let console = console
-        try SpeechFile.write(prompt, room: room, to: folder.path("speech.wav"))
+        let rate = codec.hasPrefix("opus") ? 48000 : codec.hasPrefix("G722") ? 16000 : 8000
+        try SpeechFile.write(prompt, room: room, rate: rate, to: folder.path("speech.wav"))
         try FileManager.default.createDirectory(atPath: folder.path("heard"), withIntermediateDirectories: true)
         func writeConfiguration() throws {
             try folder.write(
@@ -39,8 +41,8 @@ final class Baresip {
                 audio_player aubridge,nowhere
                 audio_source aufile,\(folder.path("speech.wav"))
                 audio_alert aubridge,alert
-                ausrc_srate 8000
-                auplay_srate 8000
+                ausrc_srate \(rate)
+                auplay_srate \(rate)
                 ausrc_channels 1
                 auplay_channels 1
                 rtp_ports \(Ports.freeMedia())-65534
@@ -48,6 +50,10 @@ final class Baresip {
                 module_path \(Baresip.modules)
                 module cons.so
                 module g711.so
+                module g722.so
+                module opus.so
+                opus_bitrate 32000
+                opus_inbandfec yes
                 module aufile.so
                 module aubridge.so
                 module sndfile.so

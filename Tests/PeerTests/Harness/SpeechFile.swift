@@ -5,10 +5,10 @@ import Audio
 import Foundation
 
 enum SpeechFile {
-    /// Writes a prompt of the project at 8 kHz, with silence behind it.
-    static func write(_ prompt: String, room: Duration, to path: String) throws {
-        let speech = try PromptFile.read(Files.prompt(prompt)).resampled(to: 8000)
-        let samples = speech.samples + AudioClip.silence(room, rate: 8000).samples
+    /// Writes a prompt of the project at `rate` Hz, with silence behind it.
+    static func write(_ prompt: String, room: Duration, rate: Int = 8000, to path: String) throws {
+        let speech = try PromptFile.read(Files.prompt(prompt)).resampled(to: rate)
+        let samples = speech.samples + AudioClip.silence(room, rate: rate).samples
         var bytes = Data("RIFF".utf8)
         func add(_ value: UInt32) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
         func add(_ value: UInt16) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
@@ -18,8 +18,8 @@ enum SpeechFile {
         add(UInt32(16))
         add(UInt16(1))
         add(UInt16(1))
-        add(UInt32(8000))
-        add(UInt32(16_000))
+        add(UInt32(rate))
+        add(UInt32(rate * 2))
         add(UInt16(2))
         add(UInt16(16))
         bytes.append(Data("data".utf8))
