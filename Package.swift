@@ -54,7 +54,7 @@ let package = Package(
         + module("Reactor", ["Basics", "CLinux", "COpenSSL", "CCares"], testsAlsoUse: ["TestKit"])
         + module("SIP", ["Basics", "COpenSSL"])
         + module("SDP", ["Basics"])
-        + module("RTP", ["Basics", "COpenSSL"], testsExclude: ["Judge"])
+        + module("RTP", ["Basics", "COpenSSL", "CSpeexDSP"], testsExclude: ["Judge"])
         + module("Audio", ["Basics", "COpenSSL", "CSndFile", "CSpeexDSP", "CSpanDSP", "COpus"])
         + module("Web", ["Basics", "Reactor", "CLinux", "CWebSockets", "CCurl"], testsExclude: ["Peers"])
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])

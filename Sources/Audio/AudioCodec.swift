@@ -125,7 +125,7 @@ package enum AudioCodec: Hashable, Sendable {
     }
 
     /// Whether an encoder that gave so many octets means that nothing is to be sent.
-    func isPause(octets: Int) -> Bool {
+    package func isPause(octets: Int) -> Bool {
         guard case .opus(let parameters) = self else { return false }
         return parameters.isDiscontinuous && octets <= 2
     }

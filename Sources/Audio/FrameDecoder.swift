@@ -15,9 +15,12 @@ package struct FrameDecoder {
     private let way: Way
     private let given: Int
     private let resampler: Resampler?
+    private let concealer: Concealer?
 
-    /// - Parameter rate: of the samples that come out; nil: the codec's own. Others than the codec gives are resampled.
-    package init(_ codec: AudioCodec, rate: Int? = nil) {
+    /// - Parameters:
+    ///   - rate: of the samples that come out; nil: the codec's own. Others than the codec gives are resampled.
+    ///   - conceals: `conceal` is used: what is decoded is remembered for it.
+    package init(_ codec: AudioCodec, rate: Int? = nil, conceals: Bool = false) {
         self.codec = codec
         let rate = rate ?? codec.sampleRate
         self.rate = rate
@@ -35,6 +38,7 @@ package struct FrameDecoder {
         }
         self.given = given
         resampler = given == rate ? nil : Resampler(from: given, to: rate)
+        if case .opus = codec { concealer = nil } else { concealer = conceals ? Concealer(rate: rate) : nil }
     }
 
     /// The most samples that `decode` gives for a payload.
@@ -48,6 +52,25 @@ package struct FrameDecoder {
     ///   - samples: what doesn't fit is not decoded.
     /// - Returns: how many samples were written; 0 for a payload that cannot be decoded.
     package func decode(_ payload: UnsafeRawBufferPointer, into samples: UnsafeMutableBufferPointer<Int16>) -> Int {
+        let count = decodeAtRate(payload, samples)
+        concealer?.heard(UnsafeMutableBufferPointer(rebasing: samples[..<count]))
+        return count
+    }
+
+    /// Makes up for packets that are lost: fills `samples`, for Opus in steps of 2.5 ms. By the codec's own means where it has them, else
+    /// by the last pitch period.
+    /// - Parameter next: the packet after the gap when it is there and the gap is as long as a packet: Opus may carry a copy.
+    package func conceal(into samples: UnsafeMutableBufferPointer<Int16>, before next: UnsafeRawBufferPointer? = nil) {
+        switch way {
+        case .opus(let decoder) where resampler == nil:
+            let count = next.map { decoder.recover(from: $0, into: samples) } ?? decoder.conceal(into: samples)
+            UnsafeMutableBufferPointer(rebasing: samples[count...]).update(repeating: 0)
+        default:
+            if let concealer { concealer.fill(samples) } else { samples.update(repeating: 0) }
+        }
+    }
+
+    private func decodeAtRate(_ payload: UnsafeRawBufferPointer, _ samples: UnsafeMutableBufferPointer<Int16>) -> Int {
         guard let resampler else { return decodeGiven(payload, samples) }
         let most = codec.ticks(in: payload) * given / codec.clockRate
         return withUnsafeTemporaryAllocation(of: Int16.self, capacity: most + 1) { own in

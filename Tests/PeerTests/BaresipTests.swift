@@ -40,7 +40,8 @@ struct BaresipTests {
         try expectHeard("probe", in: [path], not: "welcome")
     }
 
-    @Test("wideband with baresip: both hear each other, and its key comes at the clock of the codec",
+    @Test(
+        "wideband with baresip: both hear each other, and its key comes at the clock of the codec",
         arguments: [("G722/16000/1", "G722/8000"), ("opus/48000/2", "opus/48000/2")])
     func wideband(_ codec: String, _ name: String) throws {
         let folder = try TemporaryFolder()

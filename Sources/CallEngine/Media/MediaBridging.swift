@@ -1,5 +1,5 @@
 // Two legs connected: what one hears goes out at the other. Payloads are forwarded as they are when both speak the same codec, and by
-// table between the two laws of G.711. Each leg's own stream goes on: its SSRC, sequence numbers and timestamps; the marker is kept.
+// table between the two laws of G.711; between other codecs they are decoded and encoded (Playout, Transcoder). Each leg's own stream goes on: its SSRC, sequence numbers and timestamps; the marker is kept.
 // RTCP is not forwarded: each leg has its own. Legs are on one loop.
 
 import Audio
@@ -17,6 +17,11 @@ struct BridgeEnd {
 
     /// The far side's timestamps begin anew.
     mutating func restart() { offset = nil }
+
+    /// What the other leg says is decoded, and encoded for this leg's far side.
+    var transcoder: Transcoder?
+    /// What this leg hears has to be transcoded for the other one.
+    var isTranscoded = false
 
     /// How long nothing may come before silence is sent: less would break a stream with jitter.
     static let patience = Duration.milliseconds(100)
@@ -62,13 +67,17 @@ extension MediaSession {
 
     /// Sends a packet of this leg's far side to the other leg's.
     func forward(_ packet: RTPPacket, isEvent: Bool) {
-        guard let other = bridge?.other, other.maySend, other.player == nil, other.keySound == nil, other.eventSender == nil,
+        guard let other = bridge?.other else { return }
+        // A leg that gets no comfort noise is filled with silence.
+        if packet.payloadType == ComfortNoise.payloadType { return }
+        let codec = isEvent ? other.codec : codec(ofPayload: packet.payloadType)
+        if !isEvent { bridge?.isTranscoded = !codec.passes(as: other.codec) }
+        guard bridge?.isTranscoded == false, other.maySend, other.player == nil, other.keySound == nil, other.eventSender == nil,
             packet.payload.count <= MediaServices.mostPayload
         else { return }
         let payloadType: UInt8
-        let codec = isEvent ? other.codec : codec(ofPayload: packet.payloadType)
         if isEvent {
-            guard let number = other.sendEventPayload else { return }
+            guard let number = other.sendEventPayload, other.sendEventClock == eventClock else { return }
             payloadType = number
         } else {
             payloadType = other.sendPayload
@@ -83,16 +92,59 @@ extension MediaSession {
             payloadType: payloadType, marker: packet.marker || (isFirst && !isEvent), timestamp: timestamp,
             octets: packet.payload.count)
         services.counting.packetsForwarded += 1
-        guard codec != other.codec else {
+        guard let law = codec.law, codec != other.codec else {
             other.transmit(header, packet.payload)
-            if !isEvent { other.recorder?.add(.near, packet.payload, codec: codec, timestamp: timestamp, at: now) }
+            if !isEvent { other.recorder?.addNear(packet.payload, codec: codec, timestamp: timestamp, at: now) }
             return
         }
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: packet.payload.count) { bytes in
             _ = bytes.update(fromContentsOf: packet.payload)
-            (codec == .pcmu ? G711Law.mu : G711Law.a).convertToOther(bytes)
+            law.convertToOther(bytes)
             other.transmit(header, UnsafeRawBufferPointer(bytes))
-            other.recorder?.add(.near, UnsafeRawBufferPointer(bytes), codec: other.codec, timestamp: timestamp, at: now)
+            other.recorder?.addNear(UnsafeRawBufferPointer(bytes), codec: other.codec, timestamp: timestamp, at: now)
         }
+    }
+
+    // MARK: Legs with different codecs
+
+    /// What the other leg's far side said, for ours.
+    func takeForeign(_ samples: UnsafeBufferPointer<Int16>, rate: Int) {
+        guard !isClosed, let bridge else { return }
+        let transcoder: Transcoder
+        if let known = bridge.transcoder, known.codec == codec, known.rate == rate, known.packetTime == packetTime {
+            transcoder = known
+        } else {
+            transcoder = Transcoder(codec, rate: rate, packetTime: packetTime)
+            self.bridge?.transcoder = transcoder
+        }
+        transcoder.put(samples)
+    }
+
+    /// The next frame of the other leg, encoded into `services.payload`; nil when there is none.
+    func nextForeign() -> Int? {
+        guard let octets = bridge?.transcoder?.next(to: services.payload) else { return nil }
+        bridge?.other.bridge?.offset = nil
+        bridge?.lastSent = loop.now
+        services.counting.packetsTranscoded &+= 1
+        return octets
+    }
+
+    /// A key of this leg's far side, for the other's, where its packets cannot be passed on: another clock, no telephone-event, or a
+    /// stream of our own.
+    func relay(_ event: TelephoneEvent, _ digit: Digit) {
+        guard let bridge, bridge.isTranscoded || bridge.other.sendEventClock != eventClock else { return }
+        let other = bridge.other
+        guard other.isReady, other.maySend, !other.isSendingDigits else { return }
+        switch event.phase {
+        case .began: other.startRelayed(digit)
+        case .ended: other.eventSender?.release()
+        }
+    }
+}
+
+extension Audio.AudioCodec {
+    /// Whether payloads of it can go to a side that has agreed on `other`: as they are, or by the table between the laws of G.711.
+    fileprivate func passes(as other: Audio.AudioCodec) -> Bool {
+        isSameEncoding(as: other) || (law != nil && other.law != nil)
     }
 }

@@ -7,6 +7,7 @@ extension MediaCounters {
         packetsSent += other.packetsSent
         packetsReceived += other.packetsReceived
         packetsForwarded += other.packetsForwarded
+        packetsTranscoded += other.packetsTranscoded
         reportsSent += other.reportsSent
         reportsReceived += other.reportsReceived
         droppedMalformed += other.droppedMalformed

@@ -18,6 +18,7 @@ extension MediaSession {
 
     func report(_ event: TelephoneEvent) {
         guard let digit = Digit(eventCode: event.code) else { return }
+        if bridge != nil { relay(event, digit) }
         switch event.phase {
         case .began: keyBegan(digit, .rfc4733, at: loop.now)
         case .ended: keyEnded(digit, .rfc4733, at: loop.now)
@@ -99,8 +100,17 @@ extension MediaSession {
         eventSender?.release()
     }
 
+    /// Hz of the keys that we send as events; nil: none can be.
+    var sendEventClock: UInt32? { negotiation.agreement?.sendEvents?.clockRate }
+
+    /// A key of the other leg of a bridge: as an event that lasts until it is released, or as a short sound.
+    func startRelayed(_ digit: Digit) {
+        guard canSendEvents else { return startSound(of: digit, SendDigitsOptions()) }
+        startEvent(of: digit, SendDigitsOptions(duration: .seconds(8), gap: .zero))
+    }
+
     private func startEvent(of digit: Digit, _ options: SendDigitsOptions) {
-        let clock = negotiation.agreement?.sendEvents?.clockRate ?? 8000
+        let clock = sendEventClock ?? 8000
         let unitsPerTick = clock * UInt32(packetTime) / 1000
         var sender = eventSender ?? TelephoneEventSender(unitsPerTick: unitsPerTick)
         // A press that was cancelled may still be in its end packets.

@@ -22,7 +22,8 @@ extension MediaSession {
 
     /// Sends a packet of the far side back to it. Keys are not sent back.
     func sendBack(_ packet: RTPPacket, isEvent: Bool) {
-        guard !isEvent, maySend, player == nil, keySound == nil, eventSender == nil,
+        guard !isEvent, packet.payloadType != ComfortNoise.payloadType, maySend, player == nil, keySound == nil,
+            eventSender == nil,
             packet.payload.count <= MediaServices.mostPayload, codec(ofPayload: packet.payloadType) == codec
         else { return }
         let isFirst = echo?.offset == nil

@@ -41,29 +41,46 @@ extension MediaSession {
         return listening
     }
 
+    /// Somebody wants the far side's audio as it sounds.
+    var isListening: Bool { wantsInband || !listeners.isEmpty || bridge?.isTranscoded == true }
+
     /// An audio packet of the far side, for all who hear.
-    func hear(_ packet: RTPPacket, _ arrival: Arrival, at now: Instant) {
-        let codec = codec(ofPayload: packet.payloadType)
+    func hear(_ packet: RTPPacket, at now: Instant) {
         guard packet.payload.count <= MediaServices.mostPayload else { return }
-        recorder?.add(.far, packet.payload, codec: codec, timestamp: packet.timestamp, at: now)
-        // Detectors take audio in its order: what comes late was silence for them.
+        let codec = codec(ofPayload: packet.payloadType)
+        recorder?.addFar(packet, codec: codec, at: now)
+        guard isListening else { return }
         if wantsInband, inband == nil { inband = DTMFReceiver() }
-        guard inband != nil || !listeners.isEmpty, arrival != .late else { return }
-        let reception = receive()
-        if !reception.decoder.codec.isSameEncoding(as: codec) {
-            reception.decoder = FrameDecoder(codec, rate: MediaServices.listeningRate)
-        }
-        let count = reception.decoder.decode(packet.payload, into: services.samples)
-        guard count > 0 else { return }
-        if case .next(let missing) = arrival, missing > 0 { inband?.processMissing(min(missing, 10) * count) }
-        let samples = UnsafeBufferPointer(rebasing: services.samples[..<count])
-        inband?.process(samples) { report($0) }
-        for listener in listeners { listener.hear(samples, at: now) }
+        let rate = playoutRate
+        if playout?.rate != rate { playout = Playout(codec, rate: rate, scratch: services.samples) }
+        playout?.put(packet, codec)
     }
 
-    /// Silence is also what does not come.
-    func passTime(_ now: Instant) {
+    /// What is decoded suits the detectors, or the codec of the other leg.
+    private var playoutRate: Int {
+        guard let bridge, bridge.isTranscoded else { return MediaServices.listeningRate }
+        return min(codec.sampleRate, bridge.other.codec.sampleRate)
+    }
+
+    /// A packet time of what is heard, for detectors and for the other leg.
+    func listen(at now: Instant) {
+        if !isListening { playout = nil }
+        if let playout {
+            playout.next(playout.rate * packetTime / 1000, codecs: { codec(ofPayload: $0) }) { samples, isMissing in
+                if let bridge, bridge.isTranscoded { bridge.other.takeForeign(samples, rate: playout.rate) }
+                if inband != nil || !listeners.isEmpty {
+                    playout.withListeningRate(samples) { detect($0, isMissing: isMissing, at: now) }
+                }
+            }
+        }
+        // Silence is also what does not come.
         for listener in listeners { listener.passTime(until: now) }
+    }
+
+    private func detect(_ samples: UnsafeBufferPointer<Int16>, isMissing: Bool, at now: Instant) {
+        // A key that sounds goes on over a short gap.
+        if isMissing { inband?.processMissing(samples.count) } else { inband?.process(samples) { report($0) } }
+        for listener in listeners { listener.hear(samples, at: now) }
     }
 }
 

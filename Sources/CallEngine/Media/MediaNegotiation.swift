@@ -96,6 +96,8 @@ extension MediaSession {
         eventPayloads = PayloadSet()
         audioPayloads.removeAll()
         adoptCodec(agreement)
+        // Comfort noise comes from devices that agreed on it with nobody.
+        if codec.clockRate == 8000 { receivable.insert(ComfortNoise.payloadType) }
         for format in agreement.formats {
             receivable.insert(format.payload)
             if format.isTelephoneEvent {

@@ -50,6 +50,10 @@ extension MediaSession {
 
     private func accepted(_ packet: RTPPacket, at now: Instant) {
         let isEvent = eventPayloads.contains(packet.payloadType)
+        // Another codec in mid-stream may have another clock.
+        if !audioPayloads.isEmpty, !isEvent {
+            receive().statistics.change(clockRate: UInt32(codec(ofPayload: packet.payloadType).clockRate))
+        }
         let arrival = receive().statistics.receive(
             ssrc: packet.ssrc, sequence: packet.sequence, timestamp: packet.timestamp, at: now, measuresJitter: !isEvent)
         guard arrival.isUsable else {
@@ -60,7 +64,8 @@ extension MediaSession {
         lastHeard = now
         if case .restarted = arrival {
             endOpenKey()
-            recorder?.restart(.far)
+            recorder?.restart()
+            playout?.restart()
             bridge?.restart()
             echo?.offset = nil
         }
@@ -71,8 +76,8 @@ extension MediaSession {
         if bridge != nil { forward(packet, isEvent: isEvent) } else if echo != nil { sendBack(packet, isEvent: isEvent) }
         if isEvent {
             receivedEvent(packet, at: now)
-        } else if recorder != nil || wantsInband || !listeners.isEmpty {
-            hear(packet, arrival, at: now)
+        } else if recorder != nil || isListening {
+            hear(packet, at: now)
         }
     }
 

@@ -32,7 +32,8 @@ extension MediaSession {
         sendFrame(at: now)
         guard !isClosed else { return }
         stream.advance(by: unitsPerTick)
-        if !listeners.isEmpty || inband != nil { passTime(now) }
+        if playout != nil || !listeners.isEmpty { listen(at: now) }
+        guard !isClosed else { return }
         recorder?.tick(now)
         if now.nanoseconds >= nextReport.nanoseconds { sendReport(at: now) }
         if expectsMedia, now.nanoseconds &- lastHeard.nanoseconds >= timeout {
@@ -73,6 +74,7 @@ extension MediaSession {
                 guard !isClosed else { return }
             }
         }
+        if let octets = nextForeign() { return send(octets: octets, at: now) }
         if let bridge, bridge.fills(self) == false { return }
         if echo != nil { return }
         if settings.idle == .silence { sendSilence(at: now) }
@@ -91,7 +93,7 @@ extension MediaSession {
         transmit(stream.audio(payloadType: sendPayload, octets: octets), octets: octets)
         guard let recorder else { return }
         let payload = UnsafeRawBufferPointer(rebasing: services.payload[..<octets])
-        recorder.add(.near, payload, codec: codec, timestamp: timestamp, at: now)
+        recorder.addNear(payload, codec: codec, timestamp: timestamp, at: now)
     }
 
     /// Sends a packet whose payload lies elsewhere.

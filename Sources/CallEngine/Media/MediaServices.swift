@@ -53,6 +53,8 @@ package struct MediaCounters: Equatable, Sendable {
     package internal(set) var packetsReceived: UInt64 = 0
     /// Forwarded between bridged legs; each is in the two above as well.
     package internal(set) var packetsForwarded: UInt64 = 0
+    /// Sent with what a bridged leg said in another codec; each is in `packetsSent` as well.
+    package internal(set) var packetsTranscoded: UInt64 = 0
     package internal(set) var reportsSent: UInt64 = 0
     package internal(set) var reportsReceived: UInt64 = 0
     /// Dropped: no RTP and no RTCP, or broken.

@@ -58,6 +58,8 @@ package final class MediaSession {
     @exclusivity(unchecked) var recorder: CallRecorder?
     @exclusivity(unchecked) var inband: DTMFReceiver?
     @exclusivity(unchecked) var listeners: [AudioListener] = []
+    /// Made with the first packet that somebody listens to.
+    @exclusivity(unchecked) var playout: Playout?
     @exclusivity(unchecked) var bridge: BridgeEnd?
     /// What is heard goes back.
     @exclusivity(unchecked) var echo: EchoEnd?
@@ -220,6 +222,7 @@ package final class MediaSession {
         listeners = []
         wantsInband = false
         inband = nil
+        playout = nil
         reception?.events = nil
     }
 }
@@ -229,7 +232,6 @@ final class MediaReception {
     @exclusivity(unchecked) var statistics: ReceiveStatistics
     /// Made with the first event.
     @exclusivity(unchecked) var events: TelephoneEventReceiver?
-    @exclusivity(unchecked) var decoder = FrameDecoder(.pcmu, rate: MediaServices.listeningRate)
 
     init(clockRate: UInt32) { statistics = ReceiveStatistics(clockRate: clockRate) }
 }

@@ -8,11 +8,12 @@ extension MetricsText {
         add("ringwright_rtp_sessions", .gauge, "Media sessions at this moment: one a leg.", Double(media.sessions))
         add("ringwright_rtp_sessions_total", .counter, "Media sessions that began.", Double(media.sessionsOpened))
         add(
-            "ringwright_rtp_packets_total", .counter, "RTP packets; forwarded ones are among the received and the sent.",
+            "ringwright_rtp_packets_total", .counter, "RTP packets; those of bridges (forwarded, transcoded) are among the sent.",
             [
                 ([("direction", "sent")], Double(media.packetsSent)),
                 ([("direction", "received")], Double(media.packetsReceived)),
-                ([("direction", "forwarded")], Double(media.packetsForwarded))
+                ([("direction", "forwarded")], Double(media.packetsForwarded)),
+                ([("direction", "transcoded")], Double(media.packetsTranscoded))
             ])
         add(
             "ringwright_rtp_dropped_total", .counter, "Packets that were not taken or not sent, by the reason.",

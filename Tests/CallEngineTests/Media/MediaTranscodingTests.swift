@@ -1,0 +1,116 @@
+// Bridges between legs with different codecs: heard both ways, keys across clocks, packet times that differ, and back to forwarding.
+
+import Audio
+import Basics
+import CallEngine
+import Reactor
+import TestKit
+import Testing
+
+@Suite struct MediaTranscodingTests {
+    private struct Bridge {
+        let world = MediaWorld(seed: 17)
+        let caller: MediaSession
+        let inner: MediaSession
+        let outer: MediaSession
+        let callee: MediaSession
+
+        init(_ caller: String, _ callee: String, events: Bool = true, packetTime: Int = 20) throws {
+            self.caller = try world.session(world.left, codecs: [caller])
+            inner = try world.session(world.right, codecs: [caller])
+            outer = try world.session(world.right, codecs: [callee])
+            self.callee = try world.session(world.left, codecs: [callee]) {
+                $0.telephoneEvents = events
+                $0.packetTime = packetTime
+            }
+            try MediaWorld.agree(self.caller, inner)
+            try MediaWorld.agree(self.callee, outer)
+            inner.connect(to: outer)
+        }
+    }
+
+    static let pairs = [
+        ("pcmu", "opus", 20), ("pcma", "g722", 20), ("g722", "opus", 20), ("opus", "g722", 40), ("l16", "pcmu", 30),
+        ("opus", "pcma", 10), ("pcmu", "opus", 60)
+    ]
+
+    @Test(arguments: pairs) func bothHearEachOther(caller: String, callee: String, packetTime: Int) throws {
+        let bridge = try Bridge(caller, callee, packetTime: packetTime)
+        let world = bridge.world
+        world.network.impairment.delay = .milliseconds(10)
+        world.run(.seconds(1))
+        let files = (0..<3).map { temporaryFile("transcoded\($0).wav") }
+        let recordings = [
+            try bridge.callee.record(RecordingRequest(path: files[0], channels: .caller)),
+            try bridge.caller.record(RecordingRequest(path: files[1], channels: .caller)),
+            try bridge.inner.record(RecordingRequest(path: files[2], channels: .stereo))
+        ]
+        var heard = false
+        let listening = bridge.inner.listen(ListenRequest(speech: true))
+        listening.onEvent = { if case .speechBegan = $0 { heard = true } }
+        _ = bridge.caller.play(PlaybackRequest([.file(path: prompt("menu-short.wav"))]))
+        _ = bridge.callee.play(PlaybackRequest([.file(path: prompt("goodbye.wav"))]))
+        world.run(.seconds(5))
+        for recording in recordings { recording.stop() }
+        listening.stop()
+        world.run(.milliseconds(100))
+        let likeness = [
+            try AudioProbe.match(prompt: prompt("menu-short.wav"), recording: files[0]),
+            try AudioProbe.match(prompt: prompt("goodbye.wav"), recording: files[1]),
+            try AudioProbe.match(prompt: prompt("menu-short.wav"), recording: files[2], channel: 0),
+            try AudioProbe.match(prompt: prompt("goodbye.wav"), recording: files[2], channel: 1)
+        ]
+        #expect(likeness.allSatisfy { $0.peak > 0.85 }, "\(likeness)")
+        #expect(heard)
+        #expect(world.right.counters.packetsTranscoded > 200 && world.right.counters.packetsForwarded < 10)
+        for session in [bridge.caller, bridge.callee] { #expect(session.report.lost == 0) }
+        world.end()
+    }
+
+    @Test(arguments: [("pcmu", "opus"), ("opus", "g722")]) func keysPassOverClocks(caller: String, callee: String) throws {
+        let bridge = try Bridge(caller, callee)
+        bridge.world.run(.milliseconds(500))
+        bridge.world.loop.spawn { try? await bridge.caller.sendDigits("19*4", options: SendDigitsOptions()) }
+        bridge.world.loop.spawn { try? await bridge.callee.sendDigits("05#", options: SendDigitsOptions()) }
+        bridge.world.run(.seconds(4))
+        #expect(bridge.callee.digits.history == "19*4" && bridge.inner.digits.history == "19*4")
+        #expect(bridge.caller.digits.history == "05#" && bridge.outer.digits.history == "05#")
+        bridge.world.end()
+    }
+
+    @Test func keysBecomeSoundWhereThereAreNoEvents() throws {
+        let bridge = try Bridge("opus", "pcmu", events: false)
+        bridge.world.run(.milliseconds(500))
+        bridge.world.loop.spawn { try? await bridge.caller.sendDigits("73", options: SendDigitsOptions()) }
+        bridge.world.run(.seconds(3))
+        #expect(bridge.callee.digits.history == "73")
+        bridge.world.end()
+    }
+
+    @Test func aLossIsConcealedOnTheWay() throws {
+        let bridge = try Bridge("pcmu", "opus")
+        bridge.world.run(.milliseconds(500))
+        bridge.world.network.impairment.loss = 0.03
+        bridge.world.network.impairment.jitter = .milliseconds(30)
+        let file = temporaryFile("lossy.wav")
+        let recording = try bridge.callee.record(RecordingRequest(path: file, channels: .caller))
+        _ = bridge.caller.play(PlaybackRequest([.file(path: prompt("menu.wav"))]))
+        bridge.world.run(.seconds(6))
+        recording.stop()
+        bridge.world.run(.milliseconds(100))
+        // The jitter buffer may put in a pause, so a half of it has to be found.
+        #expect(try AudioProbe.match(prompt: prompt("menu.wav"), recording: file, overlap: 0.5).peak > 0.6)
+        bridge.world.end()
+    }
+
+    @Test func theEndOfALegEndsIt() throws {
+        let bridge = try Bridge("opus", "pcma")
+        bridge.world.run(.seconds(1))
+        bridge.callee.close()
+        bridge.outer.close()
+        let before = bridge.caller.report.received
+        bridge.world.run(.seconds(1))
+        #expect(bridge.caller.report.received >= before + 48, "silence again")
+        bridge.world.end()
+    }
+}
