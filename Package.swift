@@ -94,6 +94,7 @@ let package = Package(
 if Context.environment["RINGWRIGHT_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
-            name: "Fuzz", dependencies: ["Basics", "SIP", "SDP", "RTP", "FlowEngine"].map { .byName(name: $0) }, path: "Fuzz",
+            name: "Fuzz", dependencies: ["Basics", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine"].map { .byName(name: $0) },
+            path: "Fuzz",
             exclude: ["Dictionaries", "attack.py", "kills.py", "campaign_kills.py"], swiftSettings: settings))
 }

@@ -6,6 +6,8 @@ extension FuzzTarget {
         case .sipMessage: Seeds.messages
         case .sipStream: Seeds.messages.map { [7] + $0 + [13, 10, 13, 10] + $0 } + [[1] + Seeds.messages.prefix(8).flatMap { $0 }]
         case .sipTransactions: Seeds.conversations
+        case .trace:
+            (Seeds.messages + Seeds.descriptions).map { [3] + $0 } + Seeds.secrets.map { [1] + Array($0.utf8) }
         case .sdp: Seeds.descriptions
         case .offerAnswer:
             [UInt8(0), 1, 22, 32, 63, 105].flatMap { choice in
@@ -34,6 +36,13 @@ private enum Seeds {
                 "Route: <sip:p1;lr>, <sip:p2;lr>", "Record-Route: <sip:p3;lr>", "Reason: Q.850;cause=16;text=\"bye\"",
                 "Session-Expires: 1800;refresher=uac", "Require: 100rel, timer", "Max-Forwards: 70")
         ]
+
+    static let secrets = [
+        "Authorization: Digest username=\"a\", response=\"0f\", cnonce=\"x\"\r\n response=1, rspauth=2\r\nTo: <sip:a:b@h>\r\n",
+        "INFO sip:a:b@h SIP/2.0\r\nContent-Type: application/dtmf-relay\r\n\r\nSignal=5\r\nDuration=1\r\n",
+        "c: application/dtmf\r\n\r\n5",
+        "a=crypto:1 X inline:abcd==|2^20;inline:ef\r\na=ice-pwd:x\r\nk=clear:y\r\na=key-mgmt:mikey z\r\n"
+    ]
 
     /// Invite, repeated, cancelled; then others, one after the other.
     static let conversations: [[UInt8]] = {

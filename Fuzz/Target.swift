@@ -8,6 +8,7 @@ enum FuzzTarget: String, CaseIterable {
     case sipMessage = "sip-message"
     case sipStream = "sip-stream"
     case sipTransactions = "sip-transactions"
+    case trace
     case sdp
     case offerAnswer = "offer-answer"
     case rtp
@@ -20,6 +21,7 @@ enum FuzzTarget: String, CaseIterable {
         case .sipMessage: attackMessage(bytes)
         case .sipStream: attackStream(bytes)
         case .sipTransactions: attackTransactions(bytes)
+        case .trace: attackTrace(bytes)
         case .sdp: attackDescription(bytes)
         case .offerAnswer: attackOfferAnswer(bytes)
         case .rtp: bytes.withUnsafeBytes { attackPacket($0) }

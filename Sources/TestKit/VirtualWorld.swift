@@ -11,6 +11,7 @@ package final class VirtualWorld {
     private let seed: UInt64
     private let workers = MediaWorkers.inline()
     private var engines: [Engine] = []
+    private var made: UInt64 = 0
 
     package init(seed: UInt64) {
         self.seed = seed
@@ -21,9 +22,9 @@ package final class VirtualWorld {
     /// An engine on a host of its own, listening on UDP and TCP 5060.
     /// - Parameter loops: how many loops it thinks it has: all are this one.
     package func engine(
-        at ip: String, loops: Int = 1, settings adjust: ((inout EngineSettings) -> Void)?,
-        trace: (@Sendable (TracedMessage) -> Void)? = nil,
-        onNotice: (@Sendable (SignalingNotice) -> Void)? = nil, onIncoming: ((Call) -> Void)? = nil
+        at ip: String, loops: Int = 1, settings adjust: ((inout EngineSettings) -> Void)?, tracing: CallTracing? = nil,
+        trace: (@Sendable (TracedMessage) -> Void)? = nil, onNotice: (@Sendable (SignalingNotice) -> Void)? = nil,
+        onIncoming: ((Call) -> Void)? = nil
     ) throws -> Engine {
         let address = SocketAddress(ip: IPAddress(ip)!, port: 5060)
         var settings = EngineSettings(
@@ -31,15 +32,22 @@ package final class VirtualWorld {
         adjust?(&settings)
         let engine = try Engine(
             settings: settings, loops: Array(repeating: loop, count: loops), workers: workers,
-            nameWorkers: .inline(name: "names"),
-            seed: seed &* 31 &+ UInt64(engines.count), trace: trace, onNotice: onNotice, onIncoming: { _ in })
+            nameWorkers: .inline(name: "names"), seed: seed &* 31 &+ made, tracing: tracing, trace: trace,
+            onNotice: onNotice, onIncoming: { _ in })
         for index in 0..<loops { engine.shard(index).onIncoming = onIncoming }
         engines.append(engine)
+        made += 1
         return engine
     }
 
     package func engine(at ip: String, onIncoming: ((Call) -> Void)? = nil) throws -> Engine {
         try engine(at: ip, settings: nil, onIncoming: onIncoming)
+    }
+
+    /// Ends an engine as a crash does, which nobody asks for what it left behind. Cut its host off before, or its last words go out.
+    package func abandon(_ engine: Engine) {
+        engine.close()
+        engines.removeAll { $0 === engine }
     }
 
     /// Lets all timers of ended calls run out, closes the engines, and tells what is left: nothing, when all is well.

@@ -88,7 +88,14 @@ final class Capture {
     /// One line for each packet that the filter shows.
     func lines(_ filter: String) throws -> [String] {
         let ports = sip.flatMap { ["-d", "udp.port==\($0),sip", "-d", "tcp.port==\($0),sip"] }
-        let reader = try PeerProgram("tshark", ["-n", "-r", "all.pcapng"] + ports + ["-Y", filter], in: folder)
+        return try Dissector.lines(of: "all.pcapng", in: folder, ports + ["-Y", filter])
+    }
+}
+
+/// What tshark says of a file.
+enum Dissector {
+    static func lines(of file: String, in folder: TemporaryFolder, _ arguments: [String]) throws -> [String] {
+        let reader = try PeerProgram("tshark", ["-n", "-r", file] + arguments, in: folder)
         guard reader.wait(.seconds(20)) == 0 else {
             Issue.record("tshark: \(reader.output)")
             return []

@@ -18,4 +18,16 @@ import Testing
         #expect((try? message.from()) == nil && (try? message.to()) == nil)
         #expect(message.header("Subject") == "x")
     }
+
+    /// A semicolon at the end of To is let through; our tag is found behind it all the same (scripts/fuzz sip-message).
+    @Test(arguments: ["<sip:a@b>;", "<sip:a@b>;x ; ", "sip:a@b;"]) func aToThatEndsWithASemicolonGetsATag(to: String) throws {
+        let text =
+            "OPTIONS sip:a@b SIP/2.0\r\nVia: SIP/2.0/UDP h;branch=z9hG4bK1\r\nFrom: <sip:a@b>;tag=1\r\nTo: \(to)\r\n"
+            + "Call-ID: 1\r\nCSeq: 1 OPTIONS\r\n\r\n"
+        let message = try Message(parsing: Array(text.utf8))
+        try message.check()
+        let response = try Message(parsing: message.response(200, tag: [65, 66], source: nil))
+        try response.check()
+        #expect(try response.to().tag.map { Array($0) } == [65, 66])
+    }
 }

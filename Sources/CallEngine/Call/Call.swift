@@ -22,6 +22,8 @@ package final class Call {
     package let digits = DigitInbox()
     /// Each change that a person following the call wants to see; nil costs nothing.
     package var onStateChange: ((CallState) -> Void)?
+    /// What is written of it; nil: nothing.
+    var trace: CallTrace?
     /// The line that it came by or goes out through; nil without one.
     package var line: LineSettings? { lineIndex.map { shard.settings.lines[$0] } }
     /// Where the shard keeps it; nil once it has left.
@@ -30,6 +32,8 @@ package final class Call {
     var lineIndex: Int?
     /// The registrar's user who called and has proved it; empty without one.
     var user = ""
+    /// The Call-ID of its messages; nil while an outgoing call looks for its target's address.
+    package var sipCallID: String? { session.map { String(decoding: $0.machine.invite.callID, as: UTF8.self) } }
     /// The parsed `sip:` URI of the peer that a route looks at, without the cost of `info`.
     package var requestURI: URI? { try? session?.machine.invite.requestURI() }
 
@@ -240,6 +244,7 @@ package final class Call {
     /// Makes requests of the dialog come here.
     func register(callID: ArraySlice<UInt8>, tag: ArraySlice<UInt8>) {
         registration = shard.endpoint.add(self, callID: callID, tag: tag)
+        if let trace { shard.traces?.add(trace, callID: callID) }
     }
 
     /// The session is over: nothing comes here any more.
@@ -250,9 +255,15 @@ package final class Call {
         transactions = []
         session?.owner = nil
         if let moved = session?.movedCallID { shard.onMoved?(moved, false) }
-        if let registration { shard.endpoint.removeDialog(registration, after: bye) }
+        if let registration { shard.endpoint.removeDialog(registration, after: bye, ack: repeatableACK) }
         registration = nil
         shard.forget(self)
+    }
+
+    /// What a 2xx of our INVITE gets that is repeated after our BYE.
+    private var repeatableACK: LeftDialog.Acknowledgement? {
+        guard bye != nil, let ack = session?.machine.latestACK else { return nil }
+        return LeftDialog.Acknowledgement(octets: ack.request.octets, hop: nextHop(ack.request), remoteTag: ack.remoteTag)
     }
 
     func change(to next: CallState) {

@@ -101,6 +101,8 @@ package struct SendDigitsOptions: Equatable, Sendable {
     /// 40 ms to 8 s.
     package var duration: Duration
     package var gap: Duration
+    /// Traces do not show them.
+    package var isSecret = false
 
     package init(method: Method = .auto, duration: Duration = .milliseconds(160), gap: Duration = .milliseconds(80)) {
         self.method = method

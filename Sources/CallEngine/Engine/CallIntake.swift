@@ -86,6 +86,7 @@ extension CallShard {
         call.lineIndex = line
         if !user.isEmpty { call.user = user }
         call.place = calls.add(call)
+        beginTrace(of: call, invite)
         call.register(callID: invite.callID, tag: session.machine.localTag[...])
         endpoint.expectCancel(of: id, for: call)
         if invite.has(.replaces) {

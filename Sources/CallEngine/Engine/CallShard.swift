@@ -4,30 +4,6 @@ import Basics
 package import Reactor
 import SIP
 
-/// What a shard counted since the start.
-package struct CallCounters: Equatable, Sendable {
-    package var incoming: UInt64 = 0
-    package var outgoing: UInt64 = 0
-    package var answered: UInt64 = 0
-    /// Ended calls by cause.
-    package var ended: [CallEnd.Cause: UInt64] = [:]
-    /// Incoming calls refused by the limits, or for want of ports.
-    package var refused: [Admission.Refusal: UInt64] = [:]
-    /// Incoming calls refused because no media could be agreed on.
-    package var unacceptable: UInt64 = 0
-
-    package init() {}
-
-    package mutating func add(_ other: CallCounters) {
-        incoming += other.incoming
-        outgoing += other.outgoing
-        answered += other.answered
-        unacceptable += other.unacceptable
-        ended.merge(other.ended, uniquingKeysWith: +)
-        refused.merge(other.refused, uniquingKeysWith: +)
-    }
-}
-
 /// The calls of one loop. Belongs to it.
 package final class CallShard {
     package let index: Int
@@ -61,6 +37,12 @@ package final class CallShard {
     static let eventRow = Array("Allow-Events: refer\r\n".utf8)
     /// Phones that log in here.
     let registrar: RegistrarService?
+    /// nil: this engine never traces calls.
+    let traces: ShardTraces?
+    /// Hears everything that passes.
+    let observer: ((TracedMessage) -> Void)?
+    /// The loop ends.
+    private(set) var isClosed = false
     @exclusivity(unchecked) var calls = CallTable()
     @exclusivity(unchecked) private var wakes = CallWakes()
     @exclusivity(unchecked) private var wakeTimer: LoopTimer?
@@ -79,7 +61,8 @@ package final class CallShard {
     package init(
         index: Int, of shardCount: Int, loop: EventLoop, settings: EngineSettings, sender: any MessageSender,
         hostNames: HostNames, services: MediaServices, gate: AdmissionGate, resolver: HostResolver, health: ServerHealth,
-        lines: LineDirectory, registrar: RegistrarService?, callers: CallerCheck?, seed: UInt64
+        lines: LineDirectory, registrar: RegistrarService?, callers: CallerCheck?, tracing: CallTracing? = nil,
+        observer: ((TracedMessage) -> Void)? = nil, seed: UInt64
     ) {
         self.index = index
         self.shardCount = shardCount
@@ -92,6 +75,8 @@ package final class CallShard {
         self.lines = lines
         self.registrar = registrar
         self.callers = callers
+        self.observer = observer
+        traces = tracing.map { ShardTraces($0, loop: loop, linger: settings.timers.t4) }
         random = SeededRandom(seed: seed)
         endpoint = SIPEndpoint(
             loop: loop, sender: sender, timers: settings.timers, hostNames: hostNames, seed: seed ^ 0x5bd1_e995_9d1b_54a5)
@@ -104,6 +89,7 @@ package final class CallShard {
         writer.header("Supported", text: screening.supported)
         writer.append(Self.eventRow)
         capabilityRows = writer.octets
+        observePassing()
         endpoint.onRequest = { [weak self] message, id, hop in self?.received(message, id, from: hop) }
     }
 
@@ -122,6 +108,7 @@ package final class CallShard {
     /// Places a call. It comes back at once; whatever goes wrong is its end, which is never told in this turn. Throws for a target that
     /// cannot be called.
     package func place(_ request: CallRequest) throws(CallControlError) -> Call {
+        guard !isClosed else { throw .invalid(operation: "call", why: "the engine has ended") }
         let target = try target(request)
         try OutgoingTarget.check(request.headers)
         guard gate.enter() else {
@@ -135,6 +122,7 @@ package final class CallShard {
         call.lineIndex = target.line
         if !request.headers.isEmpty { call.addedRows = Call.rows(request.headers) }
         call.place = calls.add(call)
+        beginTrace(of: call, target, from: request.from)
         if let way = target.device ?? call.line.flatMap({ lines.way(of: $0.name) }) {
             call.route = CallRoute(way: way)
             send(call, to: way.hop, target, request)
@@ -215,6 +203,7 @@ package final class CallShard {
         let media = try MediaSession(services: services, settings: wanted)
         // The call closes its media before it goes.
         media.user = call
+        if call.trace?.hasMedia == true { media.trace = call.trace }
         return media
     }
 
@@ -236,6 +225,7 @@ package final class CallShard {
         guard let place = call.place else { return }
         call.place = nil
         calls.remove(at: place)
+        endTrace(of: call)
     }
 
     func localEnd(_ transport: Transport, _ address: SocketAddress, secure: Bool) -> LocalEnd {
@@ -332,7 +322,9 @@ package final class CallShard {
 
     package func close() {
         hangUpAll(detail: "the server ends")
+        isClosed = true
         for call in calls.all { call.leave() }
+        traces?.close()
         ownLines.close()
         wakeTimer?.cancel()
         endpoint.stop()

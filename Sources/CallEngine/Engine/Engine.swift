@@ -12,6 +12,8 @@ package final class Engine: Sendable {
     package let gate: AdmissionGate
     /// The sockets of SIP, for who has connections to hand in.
     package let front: LoopBound<SignalingFront>
+    /// What writes the traces of calls; nil: nothing does.
+    package let tracing: CallTracing?
     /// The registered lines and their state.
     package let lines: LineDirectory
     /// Phones that log in here; nil: there is no registrar.
@@ -27,6 +29,8 @@ package final class Engine: Sendable {
     /// - Parameters:
     ///   - loops: running ones, at least one; the first has the sockets.
     ///   - seed: for tags, branches and Call-IDs; random outside of tests.
+    ///   - tracing: writes the traces of calls. Who made it stops it, after `close`.
+    ///   - trace: hears every message, on the loop of its Call-ID.
     ///   - onLine: hears what becomes of registered lines, from any loop.
     ///   - onMessage: gets the texts of MESSAGE, on any loop; nil: they are refused.
     ///   - fileWorkers: writes the registrations; nil: `nameWorkers` does.
@@ -34,13 +38,15 @@ package final class Engine: Sendable {
     ///   - onIncoming: gets each call that came in, on the call's loop; it starts the flow there.
     package init(
         settings: EngineSettings, loops: [EventLoop], workers: MediaWorkers, nameWorkers: WorkerPool, seed: UInt64,
-        trace: (@Sendable (TracedMessage) -> Void)? = nil, onNotice: (@Sendable (SignalingNotice) -> Void)? = nil,
+        tracing: CallTracing? = nil, trace: (@Sendable (TracedMessage) -> Void)? = nil,
+        onNotice: (@Sendable (SignalingNotice) -> Void)? = nil,
         onLine: @escaping @Sendable (LineEvent) -> Void = { _ in },
         onMessage: (@Sendable (TextMessage) -> Void)? = nil,
         fileWorkers: WorkerPool? = nil, onRegistrar: @escaping @Sendable (RegistrarEvent) -> Void = { _ in },
         onIncoming: @escaping @Sendable (Call) -> Void
     ) throws(SystemError) {
         self.settings = settings
+        self.tracing = tracing
         let gate = AdmissionGate(limits: settings.limits)
         self.gate = gate
         // Nobody may guess these from what the seed is used for elsewhere.
@@ -65,7 +71,6 @@ package final class Engine: Sendable {
                 loop: first, listeners: settings.listeners, streams: settings.streams, external: settings.external,
                 tls: settings.tls, hostNames: hostNames)
             front.onNotice = onNotice
-            front.trace = trace
             try front.start()
             return LoopBound(front, on: first)
         }
@@ -91,7 +96,7 @@ package final class Engine: Sendable {
                     resolver: HostResolver(
                         loop: loop, workers: nameWorkers, names: settings.names, supported: supported, health: health,
                         seed: seed &+ UInt64(index)), health: health, lines: lines,
-                    registrar: registrar, callers: callers,
+                    registrar: registrar, callers: callers, tracing: tracing, observer: trace,
                     seed: seed &+ UInt64(index) &* 7919)
                 shard.onIncoming = onIncoming
                 shard.onMessage = onMessage
@@ -205,6 +210,13 @@ package final class Engine: Sendable {
 
     /// Other certificates and rules of TLS, for connections from now on; those that stand keep theirs.
     package func use(_ tls: TLSContext) { front.run { $0.use(tls) } }
+
+    /// Calls that begin from now on are traced so; nil: they are not. Those that are traced already stay so.
+    package func trace(with settings: TraceSettings?) {
+        guard let tracing else { return }
+        tracing.change(to: settings)
+        for shard in shards { shard.run { $0.observePassing() } }
+    }
 
     /// Ends all calls and closes everything. Not from a loop. What was to be said to peers is given `grace` to go out.
     package func close() {

@@ -74,6 +74,7 @@ extension MediaSession {
         }
         beginNow()
         isSendingDigits = true
+        sendsSecretKeys = options.isSecret
         defer { stopSendingDigits() }
         for character in digits {
             if character == "w" || character == "W" {
@@ -96,6 +97,7 @@ extension MediaSession {
 
     private func stopSendingDigits() {
         isSendingDigits = false
+        sendsSecretKeys = false
         keySound = nil
         eventSender?.release()
     }

@@ -10,6 +10,7 @@ extension MediaSession {
     /// A datagram of the RTP socket. No `source`: the socket is connected to it.
     func received(_ bytes: UnsafeRawBufferPointer, from source: SocketAddress?, at now: Instant) {
         guard !isClosed else { return }
+        if trace != nil { traceReceived(bytes, from: source, by: rtp, at: now) }
         switch PacketKind(bytes) {
         case .rtp: break
         case .rtcp:

@@ -46,14 +46,16 @@ extension MediaSession {
         if let block { writer.extendedReport(ssrc: stream.ssrc, metrics(about: block.ssrc)) }
         if isLast { writer.goodbye(ssrc: stream.ssrc) }
         var count = writer.count
+        let destination = latch.rtcpDestination(signaled: agreement.remoteRTCP, mux: agreement.rtcpMux)
+        guard destination.port != 0, !destination.ip.isUnspecified else { return }
+        let socket = agreement.rtcpMux ? rtp : ports.rtcp
         if let cipher {
             guard let protected = cipher.sender.protectControl(services.packet, count: count) else { return }
             count = protected
         }
         let packet = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(services.packet)[..<count])
-        let destination = latch.rtcpDestination(signaled: agreement.remoteRTCP, mux: agreement.rtcpMux)
-        guard destination.port != 0, !destination.ip.isUnspecified else { return }
-        if (agreement.rtcpMux ? rtp : ports.rtcp).sendNow(packet, to: destination) { services.counting.reportsSent += 1 }
+        if trace != nil { traceSent(packet, to: destination, by: socket) }
+        if socket.sendNow(packet, to: destination) { services.counting.reportsSent += 1 }
     }
 
     /// RTCP of either port. No `source`: the socket is connected to it.

@@ -115,6 +115,7 @@ extension MediaSession {
             count = protected
         }
         let packet = UnsafeRawBufferPointer(start: services.packet.baseAddress, count: count)
+        if trace != nil { traceSent(packet, to: latch?.destination, by: rtp) }
         if isConnected ? rtp.sendNow(packet) : sendToLatched(packet) {
             services.counting.packetsSent &+= 1
         } else {

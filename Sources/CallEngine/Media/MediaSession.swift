@@ -56,6 +56,8 @@ package final class MediaSession {
     @exclusivity(unchecked) private(set) var playerPlace = ObjectPlace(nil)
     @exclusivity(unchecked) private(set) var receptionPlace = ObjectPlace(nil)
     @exclusivity(unchecked) var recorder: CallRecorder?
+    /// nil costs nothing.
+    @exclusivity(unchecked) var trace: CallTrace?
     @exclusivity(unchecked) var inband: DTMFReceiver?
     @exclusivity(unchecked) var listeners: [AudioListener] = []
     /// Made with the first packet that somebody listens to.
@@ -105,6 +107,8 @@ package final class MediaSession {
     package var digits: DigitInbox { settings.digits }
     var keyWaiter: Waiter<Bool>?
     var isSendingDigits = false
+    /// The keys that are being sent are secret.
+    var sendsSecretKeys = false
     /// Hz of the keys that may come as events; nil: none may.
     var eventClock: UInt32?
     var merger = DigitMerger()

@@ -27,7 +27,9 @@ final class RTPPortPair {
             session?.received(bytes, from: source, at: self.rtp.arrival)
         }
         rtcp.onReceive = { [unowned(unsafe) self] bytes, source in
-            session?.receivedReport(bytes, from: source, at: self.rtcp.arrival)
+            guard let session else { return }
+            if session.trace != nil { session.traceReceived(bytes, from: source, by: self.rtcp, at: self.rtcp.arrival) }
+            session.receivedReport(bytes, from: source, at: self.rtcp.arrival)
         }
     }
 }

@@ -52,11 +52,13 @@ package final class SIPEndpoint {
     @exclusivity(unchecked) private var wakeAt = Instant.never
     @exclusivity(unchecked) private var users = TransactionUsers()
     @exclusivity(unchecked) private var dialogs = DialogUsers()
-    private lazy var leftDialog = LeftDialog(endpoint: self)
+    private lazy var leftDialog = LeftDialog(endpoint: self, ack: nil)
     /// Why the latest hop failed.
     private var failureReason = ""
     /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
     package var onRequest: ((Message, TransactionID, Hop) -> Void)?
+    /// Everything that passes, for ladders and captures; nil costs nothing.
+    @exclusivity(unchecked) package var onPassing: ((TracedMessage) -> Void)?
     /// The peer of this hop cannot be reached, or its stream ended.
     package var onHopFailed: ((Hop) -> Void)?
 
@@ -102,6 +104,7 @@ package final class SIPEndpoint {
     package func receive(_ message: Message, from hop: Hop) {
         // The sockets close after the loops' endpoints: what still comes in finds nobody, and sets no timer.
         guard !isStopped else { return }
+        if onPassing != nil { pass(message.octets, .received, hop) }
         layer.receive(message, from: hop, at: loop.now, into: &actions)
         perform()
     }
@@ -132,7 +135,19 @@ package final class SIPEndpoint {
     package func release(_ id: TransactionID) { users.remove(id) }
 
     /// Sends an ACK for a 2xx, or repeats a 2xx: no transaction.
-    package func sendDirect(_ octets: [UInt8], to hop: Hop) { sender.send(octets, to: hop) }
+    package func sendDirect(_ octets: [UInt8], to hop: Hop) {
+        // The sockets close after the endpoints.
+        guard !isStopped else { return }
+        if onPassing != nil { pass(octets, .sent, hop) }
+        sender.send(octets, to: hop)
+    }
+
+    private func pass(_ octets: [UInt8], _ direction: TracedMessage.Direction, _ hop: Hop) {
+        onPassing?(
+            TracedMessage(
+                at: loop.now, direction: direction, transport: hop.transport, local: sender.localAddress(to: hop),
+                remote: hop.address, bytes: octets))
+    }
 
     /// Answers a request. The final answer ends the interest of `user` in CANCEL.
     package func respond(_ id: TransactionID, status: Int, _ response: [UInt8]) {
@@ -175,10 +190,10 @@ package final class SIPEndpoint {
     }
 
     /// The dialog is over. While the transaction `bye` of this end lives, a BYE that crosses it is answered with 200. After `release`, or
-    /// without it: then `bye`'s handler hears of its answer.
-    package func removeDialog(_ key: TransactionKey, after bye: TransactionID? = nil) {
+    /// without it: then `bye`'s handler hears of its answer. `ack`: what a 2xx that is still repeated gets again.
+    package func removeDialog(_ key: TransactionKey, after bye: TransactionID? = nil, ack: LeftDialog.Acknowledgement? = nil) {
         if let bye, layer.isLive(bye) {
-            dialogs.set(leftDialog, of: key)
+            dialogs.set(ack == nil ? leftDialog : LeftDialog(endpoint: self, ack: ack), of: key)
             if case .client(let handler) = users[bye] {
                 users.set(.leaving(key, handler), of: bye)
             } else {
@@ -214,7 +229,7 @@ package final class SIPEndpoint {
 
     private func perform(_ action: TransactionAction) {
         switch action {
-        case .send(let octets, let hop): sender.send(octets, to: hop)
+        case .send(let octets, let hop): sendDirect(octets, to: hop)
         case .request(let message, let id, let hop): dispatch(message, id, hop)
         case .acknowledgement(let message, _): user(of: message)?.acknowledged(message)
         case .cancel(let message, let id, let invite, let hop):
@@ -222,7 +237,13 @@ package final class SIPEndpoint {
             // A CANCEL that comes after the final answer is answered, and changes nothing (RFC 3261 section 9.2).
             let status = invite == nil ? 481 : 200
             respond(id, status: status, message.response(status, tag: newToken()[...], source: hop.address))
-        case .response(let message, let id, let hop): tell(id, .response(message, from: hop))
+        case .response(let message, let id, let hop):
+            // A 2xx is repeated to a transaction that nobody waits for any more.
+            if case .nobody = users[id], message.cSeqMethod == .invite {
+                user(of: message)?.receivedStray(message, from: hop)
+            } else {
+                tell(id, .response(message, from: hop))
+            }
         case .strayResponse(let message, let hop): user(of: message)?.receivedStray(message, from: hop)
         case .timedOut(let id): tell(id, .timedOut)
         case .transportFailed(let id): tell(id, .transportFailed(failureReason))
@@ -278,28 +299,6 @@ package final class SIPEndpoint {
         dialogs.removeAll()
         onRequest = nil
         onHopFailed = nil
-    }
-}
-
-/// A dialog that this end has left by BYE, until that transaction is over (RFC 5407 section 3.2): the other end may have sent its BYE
-/// before ours came. One object stands for all of them.
-private final class LeftDialog: DialogUser {
-    private unowned let endpoint: SIPEndpoint
-
-    init(endpoint: SIPEndpoint) {
-        self.endpoint = endpoint
-    }
-
-    /// 200 to BYE (RFC 3261 section 15.1.2), 481 to everything else.
-    func received(_ request: Message, _ transaction: TransactionID, from hop: Hop) {
-        let status = request.method == .bye ? 200 : 481
-        endpoint.respond(transaction, status: status, request.response(status, source: hop.address))
-    }
-
-    func acknowledged(_ ack: Message) {}
-    func receivedStray(_ response: Message, from hop: Hop) {}
-
-    func cancelled(_ cancel: Message, _ transaction: TransactionID, from hop: Hop) {
-        preconditionFailure("the INVITE was answered long ago")
+        onPassing = nil
     }
 }

@@ -27,8 +27,6 @@ package final class SignalingFront {
         set { secure.onNotice = newValue }
     }
     package let hostNames: HostNames
-    /// Everything that passes, for ladders and captures; nil costs nothing.
-    @exclusivity(unchecked) package var trace: ((TracedMessage) -> Void)?
     /// Where this end is reached; complete once `start` was called.
     @exclusivity(unchecked) package private(set) var addressing: LocalAddressing
 
@@ -77,11 +75,11 @@ package final class SignalingFront {
             close()
             throw error
         }
-        streams.onMessage = { [weak self] octets, hop, local in self?.received(octets, from: hop, at: local) }
+        streams.onMessage = { [weak self] octets, hop, local in self?.received(octets, from: hop) }
         streams.onBroken = { [weak self] error, head, hop in self?.refuse(error, head, hop) }
         streams.onEnd = { [weak self] hop, end in self?.ended(hop, end) }
         streams.opener = { [weak self] hop in self?.openStream(to: hop) }
-        channels.onMessage = { [weak self] octets, hop in self?.received(octets, from: hop, at: hop.address) }
+        channels.onMessage = { [weak self] octets, hop in self?.received(octets, from: hop) }
         channels.onEnd = { [weak self] hop, reason in
             guard let self else { return }
             if hop.host != 0 { onNotice?(.failed(reason)) }
@@ -188,13 +186,10 @@ package final class SignalingFront {
             return
         }
         counted.received += 1
-        received(
-            [UInt8](bytes), from: Hop(transport: .udp, address: source, connection: UInt32(socket + 1)),
-            at: trace == nil ? source : sockets[socket].localAddress)
+        received([UInt8](bytes), from: Hop(transport: .udp, address: source, connection: UInt32(socket + 1)))
     }
 
-    private func received(_ octets: [UInt8], from hop: Hop, at local: SocketAddress) {
-        trace?(TracedMessage(at: loop.now, direction: .received, local: local, remote: hop.address, bytes: octets))
+    private func received(_ octets: [UInt8], from hop: Hop) {
         do throws(ParseError) {
             onMessage?(try Message(parsing: octets), hop)
         } catch {
@@ -217,10 +212,6 @@ package final class SignalingFront {
     /// Sends one message; a failure is reported by `onFailure`, in a later turn.
     package func send(_ bytes: UnsafeRawBufferPointer, to hop: Hop) {
         counted.sent += 1
-        if let trace {
-            let local = localAddress(to: hop)
-            trace(TracedMessage(at: loop.now, direction: .sent, local: local, remote: hop.address, bytes: [UInt8](bytes)))
-        }
         switch hop.transport {
         case .udp: if let index = addressing.socket(for: hop, on: loop) { return sockets[index].send(bytes, to: hop.address) }
         case .ws, .wss: if channels.send([UInt8](bytes), to: hop) { return }

@@ -48,6 +48,7 @@ package struct SendDigitsVerb: Verb {
         options.duration = try run.length(length, default: options.duration)
         options.gap = try run.length(gap, default: options.gap)
         let isSecret = run.isSecret(digits)
+        options.isSecret = isSecret
         run.emit(.digitsSent(isSecret ? "***" : keys))
         if !isSecret { run.digitsSent += keys.filter { Digit($0) != nil } }
         try await run.call.sendDigits(keys, options: options)

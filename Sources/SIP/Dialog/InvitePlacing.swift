@@ -155,6 +155,11 @@ extension InviteSession {
         actions.append(.sendACK(ack))
     }
 
+    /// The ACK of the latest 2xx to an INVITE of ours, and whose 2xx that was; nil before one.
+    package var latestACK: (request: OutgoingRequest, remoteTag: [UInt8])? {
+        acknowledgements.last.map { ($0.request, $0.remoteTag) }
+    }
+
     private mutating func remember(_ ack: OutgoingRequest, _ cSeq: UInt32, _ remoteTag: [UInt8]) {
         if acknowledgements.count >= 8 { acknowledgements.removeFirst() }
         acknowledgements.append((cSeq, remoteTag, ack))

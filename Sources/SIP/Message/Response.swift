@@ -23,10 +23,15 @@ extension MessageWriter {
         if request.index.from != nil { header("From", octets: request.fromValue) }
         if let to = request.index.to {
             append("To: ")
-            append(request[to.value])
+            var value = request[to.value]
             if let tag, status > 100 || !tag.isEmpty, ((try? to.parts.get())?.tag ?? .none).isEmpty {
+                // A semicolon at its end is let through in what comes; two in a row are a fault.
+                while let last = value.last, last == Octet.semicolon || Octet.isBlank(last) { value = value.dropLast() }
+                append(value)
                 append(";tag=")
                 append(tag)
+            } else {
+                append(value)
             }
             endLine()
         }

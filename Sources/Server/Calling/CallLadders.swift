@@ -46,9 +46,10 @@ package final class CallLadders: Sendable {
         // Messages of several loops come in another order than they were sent in.
         let messages = state.withLock({ $0.messages.removeValue(forKey: callID) })?.sorted { $0.at < $1.at }
         guard let messages, let first = messages.first else { return nil }
-        let ladder = Ladder(left: here, right: there, start: first.at)
+        let ladder = Ladder([here, there], start: first.at)
         let lines = messages.map {
-            ladder.message(Ladder.label(of: $0.bytes), from: $0.direction == .sent ? .left : .right, at: $0.at)
+            let isSent = $0.direction == .sent
+            return ladder.message(Ladder.label(of: $0.bytes), from: isSent ? 0 : 1, to: isSent ? 1 : 0, at: $0.at)
         }
         return ([ladder.heading] + lines).joined(separator: "\n")
     }

@@ -11,16 +11,20 @@ package final class CallingEngine: Sendable {
     package let loops: [EpollLoop]
     private let workers: MediaWorkers
     private let nameWorkers: WorkerPool
+    private let tracing: CallTracing?
     /// nil: no WebSockets are opened.
     private let web: WebThread?
 
     /// - Parameters:
     ///   - settings: those of the configuration, as the command changes them; certificates come from the configuration.
     ///   - loopCount: threads for calls.
+    ///   - trace: hears every message.
+    ///   - tracing: how calls are traced, and who hears what became of it; nil: they are not.
     ///   - onLine: hears what becomes of registered lines and watched trunks.
     package init(
         _ configuration: Configuration, _ settings: EngineSettings, loopCount: Int = 1,
         trace: (@Sendable (TracedMessage) -> Void)? = nil,
+        tracing wanted: (settings: TraceSettings, onEvent: @Sendable (TraceEvent) -> Void)? = nil,
         onLine: @escaping @Sendable (LineEvent) -> Void = { _ in }
     ) throws(CommandFailure) {
         var settings = settings
@@ -35,9 +39,10 @@ package final class CallingEngine: Sendable {
             self.loops = loops
             workers = try MediaWorkers()
             nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
+            tracing = if let wanted { try CallTracing(wanted.settings, onEvent: wanted.onEvent) } else { nil }
             engine = try Engine(
                 settings: settings, loops: loops, workers: workers, nameWorkers: nameWorkers,
-                seed: .random(in: 0 ... .max), trace: trace, onLine: onLine
+                seed: .random(in: 0 ... .max), tracing: tracing, trace: trace, onLine: onLine
             ) { call in
                 // Nobody is here to be called.
                 try? call.reject(status: 480, reason: nil, headers: [])
@@ -72,6 +77,7 @@ package final class CallingEngine: Sendable {
         engine.close()
         for loop in loops { loop.stop(within: .seconds(2)) }
         web?.stopAndWait(grace: .seconds(1))
+        tracing?.stop()
         workers.stop()
         nameWorkers.stop()
     }

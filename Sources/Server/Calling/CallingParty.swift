@@ -52,17 +52,19 @@ package final class CallingParty: Sendable {
     ///   - listen: where answers and requests of the peers come to; port 0 lets the system choose.
     ///   - loopCount: threads for calls.
     ///   - webSockets: targets may be reached by WebSockets, whether lines use them or not.
+    ///   - trace: hears every message.
+    ///   - tracing: how calls are traced, and who hears what became of it; nil: they are not.
     package init(
         _ configuration: Configuration, listen: [EngineSettings.Listener], loopCount: Int = 1, webSockets: Bool = false,
-        calls: Int? = nil,
-        trace: (@Sendable (TracedMessage) -> Void)? = nil
+        calls: Int? = nil, trace: (@Sendable (TracedMessage) -> Void)? = nil,
+        tracing: (settings: TraceSettings, onEvent: @Sendable (TraceEvent) -> Void)? = nil
     ) throws(CommandFailure) {
         self.configuration = configuration
         var settings = configuration.engineSettings
         settings.listeners = listen
         settings.opensWebSockets = webSockets
         if let calls { settings.limits.calls = calls }
-        calling = try CallingEngine(configuration, settings, loopCount: loopCount, trace: trace)
+        calling = try CallingEngine(configuration, settings, loopCount: loopCount, trace: trace, tracing: tracing)
         client = HTTPClient()
     }
 

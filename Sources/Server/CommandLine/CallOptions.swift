@@ -10,7 +10,7 @@ package struct CallOptions: Equatable, Sendable {
             CommandOption("--from", "URI", "who calls (default: the line's caller-id)"),
             CommandOption("--var", "NAME=VALUE", repeatable: true, "sets a variable of the flow"),
             CommandOption("--duration", "TIME", "hangs up after this time from the answer on, such as 10s"),
-            CommandOption("--trace", "FOLDER", "writes every SIP message into this folder"),
+            CommandOption("--trace", "FOLDER", "writes messages, media and a ladder of the call into this folder"),
             CommandOption("--record", "FOLDER", "records both sides into this folder, stereo"),
             .json
         ],

@@ -12,7 +12,8 @@ package struct ServeOptions: Equatable, Sendable {
                 "listens here instead of on port 5060; also tcp:, tls:, ws: and wss:"),
             CommandOption("--rtp", "LOW-HIGH", "the ports for media (default: 20000-29999)"),
             CommandOption("--http", "ADDRESS:PORT", "health and metrics (default: 127.0.0.1:8080; off for none)"),
-            CommandOption("--max-calls", "N", "calls at a time (default: 5000)")
+            CommandOption("--max-calls", "N", "calls at a time (default: 5000)"),
+            CommandOption("--trace", "FOLDER", "writes messages, media and a ladder of each call into this folder")
         ],
         examples: [
             ("serve flows/reception.yaml", "answers every call to port 5060 of this machine with the reception"),
@@ -35,7 +36,7 @@ package struct ServeOptions: Equatable, Sendable {
             let quoted = listeners.map { "\"\($0.replacing("\"", with: ""))\"" }.joined(separator: ", ")
             configuration.overrides.append(.init(path: ["sip", "listen"], value: "[\(quoted)]", origin: "--sip"))
         }
-        for (option, path) in [("--rtp", ["rtp", "ports"]), ("--http", ["control", "listen"])] {
+        for (option, path) in [("--rtp", ["rtp", "ports"]), ("--http", ["control", "listen"]), ("--trace", ["trace", "folder"])] {
             guard let value = arguments.value(option) else { continue }
             configuration.overrides.append(
                 .init(path: path, value: "\"\(value.replacing("\"", with: ""))\"", origin: option))

@@ -15,23 +15,41 @@ package enum CallCommand {
         for warning in warnings { progress(warning.description) }
         if let line = options.line { _ = try configuration.line(chosen: line) }
         let flow = try flow(for: options, configuration)
-        var folder: MessageFolder?
-        var trace: (@Sendable (TracedMessage) -> Void)?
+        let traced = Locked<[TraceEvent]>([])
+        var tracing: (settings: TraceSettings, onEvent: @Sendable (TraceEvent) -> Void)?
         if let path = options.trace {
-            let made = try MessageFolder(path)
-            trace = { made.add($0) }
-            folder = made
+            try OutputFolder.make(path)
+            tracing = (
+                TraceSettings(folder: absolute(path), kept: .max, size: 1 << 30, showsKeys: true),
+                { event in
+                    traced.withLock { $0.append(event) }
+                }
+            )
         }
         let party = try CallingParty(
             configuration, listen: CallingEngine.anywhere, webSockets: options.target.lowercased().contains("transport=ws"),
-            trace: trace)
-        defer { party.close() }
+            tracing: tracing)
+        let outcome: CommandOutcome
+        do throws(CommandFailure) {
+            outcome = try await place(options, by: party, flow, progress)
+        } catch {
+            party.close()
+            throw error
+        }
+        // Traces are whole when everything has ended.
+        party.close()
+        return Self.adding(traced.withLock { $0 }, to: outcome)
+    }
+
+    private static func place(
+        _ options: CallOptions, by party: CallingParty, _ flow: Flow, _ progress: @escaping @Sendable (String) -> Void
+    ) async throws(CommandFailure) -> CommandOutcome {
         var order = CallingParty.Order(
             request: CallRequest(target: options.target, line: options.line, from: options.from), flow: flow,
             arguments: Dictionary(options.vars.map { ($0.name, Value.string($0.value)) }, uniquingKeysWith: { $1 }),
             duration: options.duration)
         if let record = options.record {
-            try MessageFolder.make(record)
+            try OutputFolder.make(record)
             order.recording = RecordingRequest(path: "\(absolute(record))/\(fileName(of: options.target)).wav", channels: .stereo)
         }
         let report = try await party.place(
@@ -39,12 +57,28 @@ package enum CallCommand {
             onState: { _, state in if let words = words(for: state) { progress(words) } })
         var notes: [String] = []
         if let recording = report.recording { notes.append(recordingLine(recording)) }
-        if let folder { notes += try folder.write(names: (here: "caller", there: "callee")).map { "messages: \($0)" } }
         let line = options.json ? report.result.json.text : report.result.summary
         var status = report.result.exitStatus
         // The call may have gone well: what was asked for is not there.
         if status == .passed, report.recording?.complete == false { status = .unable }
         return CommandOutcome(lines: [line], note: notes.joined(separator: "\n"), status: status)
+    }
+
+    /// What became of the traces that were asked for.
+    private static func adding(_ traces: [TraceEvent], to outcome: CommandOutcome) -> CommandOutcome {
+        var result = outcome
+        for event in traces {
+            let line: String
+            switch event {
+            case .written(_, let folder): line = "trace: \(folder)"
+            case .failed(_, let reason):
+                line = "trace (not complete): \(reason)"
+                // As with a recording: what was asked for is not there.
+                if result.status == .passed { result.status = .unable }
+            }
+            result.note += result.note.isEmpty ? line : "\n\(line)"
+        }
+        return result
     }
 
     /// The flow of `--flow`; without one, a flow that listens until somebody hangs up.

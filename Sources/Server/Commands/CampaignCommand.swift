@@ -70,7 +70,7 @@ package enum CampaignCommand {
         if !exists, resume {
             throw CommandFailure(.wrong, "there is no campaign in \(folder) to go on with", mend: "leave --resume out")
         }
-        try MessageFolder.make(folder)
+        try OutputFolder.make(folder)
         let lock = try lock(folder)
         do throws(StoreError) {
             return (try Database(sqlite: path, migrations: CampaignStore.migrations), lock)

@@ -18,7 +18,7 @@ package enum DemoCommand {
                 mend: "start the demo in the project's folder, or name flows with --server and --caller")
         }
         let folder = absolute(options.recordings)
-        try MessageFolder.make(folder)
+        try OutputFolder.make(folder)
         var configuration = Configuration()
         configuration.sip.listen = [.init(.udp, SocketAddress(ip: .loopback4, port: 0))]
         configuration.control.listen = nil

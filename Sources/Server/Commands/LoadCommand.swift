@@ -19,7 +19,7 @@ package enum LoadCommand {
         let client = HTTPClient()
         defer { client.stopAndWait() }
         let plan = try plan(options, configuration, client)
-        if let folder = options.report { try MessageFolder.make(folder) }
+        if let folder = options.report { try OutputFolder.make(folder) }
         _ = try? DescriptorLimit.raise()
         let calling = try CallingEngine(
             configuration, settings(options, configuration),

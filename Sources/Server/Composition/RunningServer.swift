@@ -17,6 +17,7 @@ package final class RunningServer: Sendable {
     private let workers: MediaWorkers
     private let nameWorkers: WorkerPool
     private let fileWorkers: WorkerPool
+    private let tracing: CallTracing
     private let client: HTTPClient
     private let web: WebThread?
     /// Where WebSockets of SIP are taken.
@@ -59,6 +60,7 @@ package final class RunningServer: Sendable {
             workers = try MediaWorkers()
             nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
             fileWorkers = try WorkerPool(name: "registrations", threads: 1, limit: 16)
+            tracing = try CallTracing(configuration.trace?.settings) { log.add(LogLine($0)) }
             var settings = configuration.engineSettings
             // A redirection goes where a flow may call, by the rules that hold when it comes.
             settings.redirects.allows = { target in
@@ -68,7 +70,8 @@ package final class RunningServer: Sendable {
             settings.opensWebSockets = configuration.lines.contains { $0.transport.isWebSocket }
             engine = try Engine(
                 settings: settings, loops: loops, workers: workers, nameWorkers: nameWorkers,
-                seed: .random(in: 0 ... .max), trace: trace, onNotice: { log.add(LogLine(Self.level(of: $0), $0.text)) },
+                seed: .random(in: 0 ... .max), tracing: tracing, trace: trace,
+                onNotice: { log.add(LogLine(Self.level(of: $0), $0.text)) },
                 onLine: { log.add(LogLine($0)) }, onMessage: { log.add(LogLine($0)) }, fileWorkers: fileWorkers,
                 onRegistrar: { event in LogLine(event).map { log.add($0) } }
             ) { call in
@@ -143,6 +146,7 @@ package final class RunningServer: Sendable {
             engine.close()
             for loop in begun { loop.stop() }
             client.stopAndWait()
+            tracing.stop()
             workers.stop()
             nameWorkers.stop()
             fileWorkers.stop()
@@ -194,6 +198,7 @@ package final class RunningServer: Sendable {
         if let tls = rules.tls { engine.use(tls) }
         engine.gate.change(to: rules.configuration.limits)
         log.change(to: rules.configuration.log)
+        engine.trace(with: rules.configuration.trace?.settings)
     }
 
     // MARK: The end
@@ -224,6 +229,7 @@ package final class RunningServer: Sendable {
         web?.stopAndWait(grace: .seconds(1))
         control.stop(within: .seconds(1))
         client.stopAndWait()
+        tracing.stop()
         workers.stop()
         nameWorkers.stop()
         fileWorkers.stop()

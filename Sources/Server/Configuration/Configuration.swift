@@ -27,6 +27,8 @@ package struct Configuration: Sendable {
     package var recordings = "recordings"
     package var control = Control()
     package var log = Log()
+    /// nil: no call is traced.
+    package var trace: Trace?
 
     package init() {}
 
@@ -88,6 +90,31 @@ package struct Configuration: Sendable {
 
         package var level = Level.info
         package var format = Format.text
+    }
+
+    /// Which calls are written as captures and ladders, and how much of them.
+    package struct Trace: Equatable, Sendable {
+        package var folder: String
+        package var line: String?
+        package var from: Route.Number?
+        package var to: Route.Number?
+        package var sample = 1
+        package var calls = 100
+        package var kept = 200
+        /// Octets a call.
+        package var size = 10 << 20
+        package var hasMedia = true
+        package var showsKeys = false
+
+        package init(folder: String) { self.folder = folder }
+
+        package var settings: TraceSettings {
+            TraceSettings(
+                folder: folder, sample: sample, calls: calls, kept: kept, size: size, hasMedia: hasMedia, showsKeys: showsKeys
+            ) { [self] call in
+                (line ?? call.line) == call.line && from?.matches(call.from) != false && to?.matches(call.to) != false
+            }
+        }
     }
 
     package func line(named name: String) -> LineSettings? { lines.first { $0.name == name } }

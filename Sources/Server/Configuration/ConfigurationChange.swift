@@ -33,6 +33,7 @@ package struct ConfigurationChange: Equatable, Sendable {
         note("recordings", old.recordings == new.recordings)
         note("control.listen", old.control.listen == new.control.listen, restart: true)
         note("log", old.log == new.log)
+        note("trace", old.trace == new.trace)
     }
 }
 

@@ -15,7 +15,7 @@ struct ConfigurationSchema {
     let folder: String
 
     private static let known = [
-        "sip", "rtp", "limits", "lines", "registrar", "routes", "allow", "env", "recordings", "control", "log"
+        "sip", "rtp", "limits", "lines", "registrar", "routes", "allow", "env", "recordings", "control", "log", "trace"
     ]
     private static let later = [
         "store": "a database", "push": "waking sleeping devices"
@@ -40,6 +40,7 @@ struct ConfigurationSchema {
         if let folder = top.text("recordings") { result.recordings = path(folder.text) }
         readControl(top, into: &result.control)
         readLog(top, into: &result.log)
+        result.trace = TraceSchema(schema: self, lines: result.lines.map(\.name)).read(top)
         checkPorts(result, at: top)
         TLSSchema(schema: self).check(result, top)
         return result

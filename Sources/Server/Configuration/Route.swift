@@ -9,6 +9,13 @@ package struct Route: Sendable {
         case exactly(String)
         /// Somewhere in the number, unless it has anchors; linear time (RE2).
         case pattern(Pattern)
+
+        func matches(_ number: String) -> Bool {
+            switch self {
+            case .exactly(let wanted): wanted == number
+            case .pattern(let pattern): pattern.matches(number)
+            }
+        }
     }
 
     package enum Target: Hashable, Sendable {
@@ -39,10 +46,6 @@ package struct Route: Sendable {
 
     func matches(number: String, line: String) -> Bool {
         if let wanted = self.line, wanted != line { return false }
-        return switch to {
-        case nil: true
-        case .exactly(let wanted): wanted == number
-        case .pattern(let pattern): pattern.matches(number)
-        }
+        return to?.matches(number) != false
     }
 }

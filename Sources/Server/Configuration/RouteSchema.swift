@@ -38,18 +38,10 @@ struct RouteSchema {
         guard let target = target(fields) else { return nil }
         var result = Route(target: target, place: node.place)
         if let to = fields.text("to") {
-            guard let number = number(to) else { return nil }
+            guard let number = schema.number(to) else { return nil }
             result.to = number
         }
-        if let line = fields.text("line") {
-            result.line = line.text
-            if !lines.contains(line.text) {
-                let near = NearestWord.find(line.text, in: lines)
-                sink.error(
-                    at: line.place, "there is no line \(line.shown)",
-                    mend: near.map { "did you mean `\($0)`?" } ?? "the lines are: \(lines.joined(separator: ", "))")
-            }
-        }
+        result.line = schema.lineName(fields, among: lines)
         if let vars = fields.field("vars") {
             if case .mapping(let pairs) = vars.content {
                 for pair in pairs { result.vars[pair.key.text] = value(of: pair.value, fields, "vars.\(pair.key.text)") }
@@ -105,9 +97,23 @@ struct RouteSchema {
             }
         }
     }
+}
+
+extension ConfigurationSchema {
+    /// `line`: one of `lines`.
+    func lineName(_ fields: FieldReader, among lines: [String]) -> String? {
+        guard let line = fields.text("line") else { return nil }
+        if !lines.contains(line.text) {
+            let near = NearestWord.find(line.text, in: lines)
+            sink.error(
+                at: line.place, "there is no line \(line.shown)",
+                mend: near.map { "did you mean `\($0)`?" } ?? "the lines are: \(lines.joined(separator: ", "))")
+        }
+        return line.text
+    }
 
     /// A number, or `/pattern/`.
-    private func number(_ to: LocatedText) -> Route.Number? {
+    func number(_ to: LocatedText) -> Route.Number? {
         guard to.text.hasPrefix("/") else { return .exactly(to.text) }
         guard to.text.count > 2, to.text.hasSuffix("/") else {
             sink.error(at: to.place, "\(to.shown) begins as a pattern", mend: "a pattern stands between two `/`")

@@ -5,6 +5,12 @@ import CallEngine
 import FlowEngine
 import Reactor
 
+/// The caller is on the left.
+enum DemoSide {
+    case left
+    case right
+}
+
 /// Prints the ladder while the call goes on, and remembers what was played to its end.
 final class DemoBoard: Sendable {
     private struct State {
@@ -22,7 +28,7 @@ final class DemoBoard: Sendable {
     init(left: String, right: String, show: @escaping @Sendable (String) -> Void) {
         names = (left, right)
         self.show = show
-        state = Locked(State(ladder: Ladder(left: left, right: right, start: .zero)))
+        state = Locked(State(ladder: Ladder([left, right], start: .zero)))
     }
 
     var playedWhole: [String] { state.withLock { $0.playedWhole } }
@@ -31,11 +37,13 @@ final class DemoBoard: Sendable {
     /// A message as the server's socket saw it.
     func message(_ message: TracedMessage) {
         line(at: message.at) {
-            $0.message(Ladder.label(of: message.bytes), from: message.direction == .received ? .left : .right, at: message.at)
+            let isToServer = message.direction == .received
+            return $0.message(
+                Ladder.label(of: message.bytes), from: isToServer ? 0 : 1, to: isToServer ? 1 : 0, at: message.at)
         }
     }
 
-    func event(_ event: FlowEvent, on side: Ladder.Side, at instant: Instant) {
+    func event(_ event: FlowEvent, on side: DemoSide, at instant: Instant) {
         if case .promptEnded(let names, .finished) = event, side == .right {
             state.withLock { $0.playedWhole += names }
         }
@@ -43,14 +51,14 @@ final class DemoBoard: Sendable {
             state.withLock { $0.recordings.append(path) }
         }
         guard let words = EventLines.words(for: event) else { return }
-        line(at: instant) { $0.note(words, on: side, at: instant) }
+        line(at: instant) { $0.note(words, on: side == .left ? 0 : 1, at: instant) }
     }
 
     private func line(at instant: Instant, _ make: (Ladder) -> String) {
         let lines = state.withLock { state -> [String] in
             guard !state.isStarted else { return [make(state.ladder)] }
             state.isStarted = true
-            state.ladder = Ladder(left: names.left, right: names.right, start: instant)
+            state.ladder = Ladder([names.left, names.right], start: instant)
             return [state.ladder.heading, make(state.ladder)]
         }
         for line in lines { show(line) }
@@ -60,9 +68,9 @@ final class DemoBoard: Sendable {
 /// Brings one side's flow events to the board.
 final class DemoObserver: FlowObserver {
     private let board: DemoBoard
-    private let side: Ladder.Side
+    private let side: DemoSide
 
-    init(_ board: DemoBoard, _ side: Ladder.Side) {
+    init(_ board: DemoBoard, _ side: DemoSide) {
         self.board = board
         self.side = side
     }

@@ -59,6 +59,7 @@ package enum Doctor {
             + NameExamination.findings(configuration)
             + LineExamination.findings(configuration)
             + MachineExamination.recordings(in: configuration.recordings)
+            + MachineExamination.traces(of: configuration)
             + promptFindings(prompts)
     }
 
@@ -68,7 +69,9 @@ package enum Doctor {
         if let problem = descriptors.first(where: { $0.state == .problem }) {
             throw CommandFailure(.unable, "file descriptors: \(problem.message)", mend: problem.mend)
         }
-        return (descriptors + MachineExamination.recordings(in: configuration.recordings)).filter { $0.state != .well }
+        return
+            (descriptors + MachineExamination.recordings(in: configuration.recordings)
+            + MachineExamination.traces(of: configuration)).filter { $0.state != .well }
     }
 
     private static func promptFindings(_ prompts: [Diagnostic]) -> [DoctorFinding] {

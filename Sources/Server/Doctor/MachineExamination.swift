@@ -99,15 +99,19 @@ enum MachineExamination {
         return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
     }
 
+    static func traces(of configuration: Configuration) -> [DoctorFinding] {
+        guard let folder = configuration.trace?.folder else { return [] }
+        let isWritable = canWrite(to: nearest(folder))
+        return [
+            DoctorFinding(
+                isWritable ? .well : .problem, "traces",
+                isWritable ? "\(folder) can be written" : "this user may not write to \(folder)",
+                mend: isWritable ? nil : "chown it, or choose another folder in trace.folder")
+        ]
+    }
+
     static func recordings(in folder: String) -> [DoctorFinding] {
-        // A folder that does not exist yet is made when the first recording starts: what counts is the nearest one that does.
-        var existing = folder.hasPrefix("/") ? folder : "./\(folder)"
-        while !FileManager.default.fileExists(atPath: existing), let slash = existing.lastIndex(of: "/"),
-            slash > existing.startIndex
-        {
-            existing = String(existing[..<slash])
-        }
-        if !FileManager.default.fileExists(atPath: existing) { existing = "/" }
+        let existing = nearest(folder)
         guard canWrite(to: existing) else {
             return [
                 DoctorFinding(
@@ -125,6 +129,17 @@ enum MachineExamination {
                 hours < 10 ? .warning : .well, "recordings", "\(folder) can be written; room for \(hours) hours",
                 mend: hours < 10 ? "make room there" : nil)
         ]
+    }
+
+    /// A folder that does not exist yet is made when it is needed: what counts is the nearest one that does.
+    private static func nearest(_ folder: String) -> String {
+        var existing = folder.hasPrefix("/") ? folder : "./\(folder)"
+        while !FileManager.default.fileExists(atPath: existing), let slash = existing.lastIndex(of: "/"),
+            slash > existing.startIndex
+        {
+            existing = String(existing[..<slash])
+        }
+        return FileManager.default.fileExists(atPath: existing) ? existing : "/"
     }
 
     /// Tried and not asked: rights, read-only disks and folders of the kernel all count.

@@ -1,4 +1,4 @@
-// What becomes of registered lines and of phones that register here, and texts that came, as lines of the log.
+// What becomes of registered lines, of phones that register here, and of traces, and texts that came, as lines of the log.
 
 import CallEngine
 import SIP
@@ -26,6 +26,13 @@ extension LogLine {
             ("user", message.user), ("text", message.text)
         ]
         self.init(.info, "text received", fields: fields.filter { !$0.1.isEmpty }.map { (name: $0.0, value: $0.1) })
+    }
+
+    init(_ event: TraceEvent) {
+        switch event {
+        case .written(let call, let folder): self.init(.info, "call traced", fields: [("call", call), ("folder", folder)])
+        case .failed(let call, let reason): self.init(.warning, "call not traced", fields: [("call", call), ("why", reason)])
+        }
     }
 
     /// nil: nothing that people would want to read.

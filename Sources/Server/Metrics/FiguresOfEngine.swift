@@ -21,6 +21,7 @@ extension ServerFigures {
         signaling = engine.signalingCounters
         media = engine.mediaCounters
         self.lostPackets = lostPackets
+        trace = engine.tracing?.counters ?? TraceCounters()
         lines = engine.lines.statuses
         registrar = engine.registrar?.figures
         self.loops = loops.map { loop in

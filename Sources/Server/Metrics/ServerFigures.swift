@@ -25,6 +25,7 @@ package struct ServerFigures: Sendable {
     package var media = MediaCounters()
     /// Media packets of calls that are over which never arrived; nil: nobody counts them.
     package var lostPackets: Int64?
+    package var trace = TraceCounters()
     package var loops: [Loop] = []
     /// The registered lines.
     package var lines: [LineStatus] = []
@@ -102,6 +103,7 @@ package struct ServerFigures: Sendable {
                 "ringwright_rtp_packets_lost_total", .counter, "RTP packets that never arrived, of calls that are over.",
                 Double(max(0, lostPackets)))
         }
+        text.add(trace)
         text.add(
             "ringwright_loop_busy_seconds_total", .counter, "Time that a loop worked.",
             loops.map { ([("loop", $0.name)], $0.busy) })

@@ -138,4 +138,14 @@ private final class EndpointBench: MessageSender {
         func cancelled(_ cancel: Message, _ transaction: TransactionID, from hop: Hop) {}
         func receivedStray(_ response: Message, from hop: Hop) {}
     }
+
+    /// What runs on after the end, a flow's `always:` for instance, may want to call: it is told.
+    @Test func anEngineThatHasEndedPlacesNoCall() throws {
+        let world = VirtualWorld(seed: 21)
+        let engine = try world.engine(at: "192.0.2.1")
+        let shard = engine.shard(0)
+        world.abandon(engine)
+        #expect(throws: CallControlError.self) { try shard.place(CallRequest(target: "sip:bot@192.0.2.2")) }
+        #expect(world.finish() == [])
+    }
 }

@@ -46,6 +46,7 @@ final class EngineUnderTest: Sendable {
     private let loops: [EpollLoop]
     private let workers: MediaWorkers
     private let names: WorkerPool
+    private let tracing: CallTracing?
     private let reports: Locked<[CallReport]>
     private let traced: Locked<[TracedMessage]>
     /// What the flows of all calls noted down so far.
@@ -55,7 +56,8 @@ final class EngineUnderTest: Sendable {
     init(
         loops count: Int = 1, lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
         timers: SIPTimers = SIPTimers(), rtpTimeout: Duration = .seconds(20), limits: Admission.Limits = Admission.Limits(),
-        registrar: RegistrarSettings? = nil, tls: TLSContext? = nil, security: MediaSecurity = .accepted, flow: TestFlow? = nil
+        registrar: RegistrarSettings? = nil, tls: TLSContext? = nil, security: MediaSecurity = .accepted,
+        traces: TraceSettings? = nil, flow: TestFlow? = nil
     ) throws {
         let local = SocketAddress(ip: .loopback4, port: 0)
         var settings = EngineSettings(listeners: [.init(.udp, local), .init(.tcp, local)])
@@ -76,6 +78,7 @@ final class EngineUnderTest: Sendable {
         self.loops = loops
         workers = try MediaWorkers()
         names = try WorkerPool(name: "names", threads: 1, limit: 64)
+        tracing = if let traces { try CallTracing(traces) } else { nil }
         let reports = Locked<[CallReport]>([])
         self.reports = reports
         let traced = Locked<[TracedMessage]>([])
@@ -83,7 +86,7 @@ final class EngineUnderTest: Sendable {
         self.traced = traced
         engine = try Engine(
             settings: settings, loops: loops, workers: workers, nameWorkers: names, seed: .random(in: .min ... .max),
-            trace: { message in traced.withLock { $0.append(message) } },
+            tracing: tracing, trace: { message in traced.withLock { $0.append(message) } },
             onIncoming: { call in
                 guard let flow else { return call.hangUp(HangUpReason(status: 480)) }
                 Self.run(flow, on: call, into: reports, noted)
@@ -183,6 +186,7 @@ final class EngineUnderTest: Sendable {
             #expect(left.tasks == 0, "tasks are left", sourceLocation: place)
             #expect(left.sockets == 0, "sockets are left", sourceLocation: place)
         }
+        tracing?.stop()
         workers.stop()
         names.stop()
     }

@@ -9,6 +9,8 @@ enum HeavyPeer: String {
     case sipsak = "usr/bin/sipsak"
     case svmap = "usr/bin/svmap"
     case svwar = "usr/bin/svwar"
+    case svcrack = "usr/bin/svcrack"
+    case sngrep = "usr/bin/sngrep"
 
     private static let folder = Files.root.appendingPathComponent(".build/peers")
     static let root = folder.appendingPathComponent("root").path
@@ -36,7 +38,7 @@ enum HeavyPeer: String {
     /// Starts it. What it started itself ends with it, and all of it after `limit` seconds, whatever becomes of the test.
     func start(_ arguments: [String], in folder: TemporaryFolder, reads: Bool = false, limit: Int = 60) throws -> PeerProgram {
         // The scanners are scripts.
-        let command = self == .svmap || self == .svwar ? ["python3", path] : [path]
+        let command = [.svmap, .svwar, .svcrack].contains(self) ? ["python3", path] : [path]
         let environment = [
             "LD_LIBRARY_PATH": Self.libraryFolders.joined(separator: ":"),
             "PYTHONPATH": "\(Self.root)/usr/lib/python3/dist-packages", "PYTHONDONTWRITEBYTECODE": "1"

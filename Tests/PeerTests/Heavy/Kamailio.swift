@@ -1,13 +1,26 @@
-// Kamailio as the proxy between callers and callees; Scenarios/kamailio-proxy.cfg says what it does.
+// Kamailio as the proxy between callers and callees, or as the registrar of lines; Scenarios/kamailio-*.cfg say what it does.
 
 import Basics
 import CallEngine
 import Foundation
+import TestKit
 
 /// One proxy on a free port, over UDP and TCP.
 final class Kamailio {
     let port = Ports.free()
+    /// The port of TLS; nil: there is none.
+    private(set) var tlsPort: UInt16?
     private let program: PeerProgram
+
+    /// A registrar for everybody who knows the password `a-secret`, over UDP, TCP and TLS.
+    init(registrarWith made: TestCertificates) throws {
+        let tls = Ports.free()
+        tlsPort = tls
+        program = try Self.start(
+            "kamailio-registrar", port, more: ["-l", "tls:127.0.0.1:\(tls)"],
+            ["CERTIFICATE=\"\(made.path("address.pem"))\"", "KEY=\"\(made.path("address.key"))\""], in: TemporaryFolder())
+        waitForSockets([("udp", port), ("tcp", port), ("tcp", tls)])
+    }
 
     /// - Parameters:
     ///   - first: whom most calls go to.
@@ -20,21 +33,31 @@ final class Kamailio {
     ) throws {
         let folder = try TemporaryFolder()
         try folder.write(targets.map { "1 \($0) 0\n" }.joined(), to: "targets")
-        guard let libraries = HeavyPeer.libraries("kamailio") else { throw PeerError.missing("Kamailio's modules") }
         let definitions = [
             "FIRST=\"\(first)\"", "SECOND=\"\(second)\"", "TARGETS=\"\(folder.path("targets"))\"", "ALGORITHM=\"\(algorithm)\"",
             "NONCE_EXPIRE=\(nonceLife)"
         ]
-        program = try HeavyPeer.kamailio.start(
+        program = try Self.start("kamailio-proxy", port, definitions, in: folder)
+        waitForSockets([("udp", port), ("tcp", port)])
+    }
+
+    private static func start(
+        _ configuration: String, _ port: UInt16, more: [String] = [], _ definitions: [String], in folder: TemporaryFolder
+    ) throws -> PeerProgram {
+        guard let libraries = HeavyPeer.libraries("kamailio") else { throw PeerError.missing("Kamailio's modules") }
+        return try HeavyPeer.kamailio.start(
             [
-                "-f", Files.root.appendingPathComponent("Tests/PeerTests/Scenarios/kamailio-proxy.cfg").path, "-DD", "-E",
-                "-L", "\(libraries)/modules", "-Y", folder.url.path, "-w", folder.url.path, "-m", "16", "-M", "4",
+                "-f", Files.root.appendingPathComponent("Tests/PeerTests/Scenarios/\(configuration).cfg").path, "-DD", "-E",
+                "-L", "\(libraries)/modules", "-Y", folder.url.path, "-w", folder.url.path, "-m", "32", "-M", "8",
                 "-l", "udp:127.0.0.1:\(port)", "-l", "tcp:127.0.0.1:\(port)"
-            ] + definitions.flatMap { ["-A", $0] }, in: folder)
-        // It says nothing when it is ready: its sockets do. The process that listens on TCP starts last.
+            ] + more + definitions.flatMap { ["-A", $0] }, in: folder)
+    }
+
+    /// It says nothing when it is ready: its sockets do. The process that listens on TCP starts last.
+    private func waitForSockets(_ sockets: [(table: String, port: UInt16)]) {
         _ = waitUntil(.seconds(10)) {
-            ["udp", "tcp"].allSatisfy { table in
-                let needle = String(format: ":%04X ", Int(self.port))
+            sockets.allSatisfy { table, port in
+                let needle = String(format: ":%04X ", Int(port))
                 return (try? String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8))?.contains(needle) ?? false
             }
         }

@@ -13,7 +13,12 @@ final class Linphonec {
     ///   - codec: the only one that it offers and takes.
     ///   - encryption: of its media: `none` or `srtp`.
     ///   - answers: takes calls by itself.
-    init(speaking prompt: String, codec: String = "PCMU", encryption: String = "none", answers: Bool = false) throws {
+    ///   - account: whom it registers as, where (a SIP URI, which may ask for TLS), and its password.
+    ///   - authority: a PEM file with whom it believes about servers of TLS.
+    init(
+        speaking prompt: String, codec: String = "PCMU", encryption: String = "none", answers: Bool = false,
+        account: (user: String, realm: String, password: String, server: String)? = nil, authority: String? = nil
+    ) throws {
         folder = try TemporaryFolder()
         let manager = FileManager.default
         // Without the folder of its database it does not start; its grammars are looked for below the working folder, too.
@@ -22,7 +27,24 @@ final class Linphonec {
         }
         try manager.createSymbolicLink(atPath: folder.path("share"), withDestinationPath: "\(HeavyPeer.root)/usr/share")
         try SpeechFile.write(prompt, room: .milliseconds(500), to: folder.path("speech.wav"))
-        try folder.write(Self.configuration(port, codec, encryption), to: "linphonerc")
+        var configuration = Self.configuration(port, codec, encryption, authority)
+        if let account {
+            configuration += """
+                [proxy_0]
+                reg_proxy=<\(account.server)>
+                reg_identity=<sip:\(account.user)@\(account.realm)>
+                reg_expires=600
+                reg_sendregister=1
+                publish=0
+
+                [auth_info_0]
+                username=\(account.user)
+                passwd=\(account.password)
+                realm=\(account.realm)
+
+                """
+        }
+        try folder.write(configuration, to: "linphonerc")
         program = try HeavyPeer.linphonec.start(
             ["-c", folder.path("linphonerc"), "-d", "6", "-l", folder.path("log")] + (answers ? ["-a"] : []), in: folder,
             reads: true)
@@ -32,12 +54,19 @@ final class Linphonec {
         _ = program.waitForOutput("Using wav files")
     }
 
-    private static func configuration(_ port: UInt16, _ codec: String, _ encryption: String) -> String {
+    private static func configuration(
+        _ port: UInt16, _ codec: String, _ encryption: String, _ authority: String?
+    ) -> String {
+        // TLS: -1 is any port, 0 none.
         var text = """
             [sip]
             sip_port=\(port)
             sip_tcp_port=\(port)
-            sip_tls_port=0
+            sip_tls_port=\(authority == nil ? 0 : -1)
+            root_ca=\(authority ?? "")
+            verify_server_certs=1
+            verify_server_cn=1
+            default_proxy=0
             bind_address=127.0.0.1
             contact=sip:phone@127.0.0.1
             use_ipv6=0

@@ -56,4 +56,23 @@ struct ScannerTests {
         }
         #expect(server.stop() == 0)
     }
+
+    /// A server with users: a name that exists and one that does not get the same answer, and no password is found.
+    @Test("svwar tells no users apart, and svcrack finds no password")
+    func crack() throws {
+        let server = try ServedFlows(
+            configuration:
+                "registrar: { realm: example.com, file: \"off\", users: { \"100\": { password: \"${env.HOME}\" } } }\n",
+            flow: Self.flow)
+        let found = try scan(.svwar, "REGISTER", server.port, ["-e", "98-102"])
+        #expect(found.contains("found nothing") || (98...102).allSatisfy { found.contains("| \($0) ") }, "\(found)")
+        let folder = try TemporaryFolder()
+        try folder.write((0..<50).map { "guess-\($0)\n" }.joined(), to: "words")
+        let cracker = try HeavyPeer.svcrack.start(
+            ["-p", "\(server.port)", "-P", "\(Ports.free())", "-u", "100", "-d", folder.path("words"), "127.0.0.1"], in: folder,
+            limit: 30)
+        #expect(cracker.wait(.seconds(30)) != nil, "\(cracker.output)")
+        #expect(!cracker.output.contains("| Password"), "\(cracker.output)")
+        #expect(server.stop() == 0)
+    }
 }

@@ -1,17 +1,17 @@
 import Basics
-import Server
+import CallEngine
 import Testing
 
 @Suite struct LadderTests {
-    let ladder = Ladder(left: "caller", right: "reception", start: .zero + .seconds(5))
+    let ladder = Ladder(["caller", "reception"], start: .zero + .seconds(5))
 
     @Test func everyLineHasBothSidesAtTheSamePlace() {
         let lines = [
-            ladder.message("INVITE sip:reception@192.0.2.1", from: .left, at: .zero + .seconds(5)),
-            ladder.message("180 Ringing", from: .right, at: .zero + .milliseconds(5012)),
-            ladder.message(String(repeating: "x", count: 300), from: .right, at: .zero + .seconds(6)),
-            ladder.note("hears speech", on: .left, at: .zero + .seconds(7)),
-            ladder.note("plays welcome.wav", on: .right, at: .zero + .seconds(7))
+            ladder.message("INVITE sip:reception@192.0.2.1", from: 0, to: 1, at: .zero + .seconds(5)),
+            ladder.message("180 Ringing", from: 1, to: 0, at: .zero + .milliseconds(5012)),
+            ladder.message(String(repeating: "x", count: 300), from: 1, to: 0, at: .zero + .seconds(6)),
+            ladder.note("hears speech", on: 0, at: .zero + .seconds(7)),
+            ladder.note("plays welcome.wav", on: 1, at: .zero + .seconds(7))
         ]
         for line in lines {
             let bars = line.enumerated().filter { $0.element == "│" }.map(\.offset)
