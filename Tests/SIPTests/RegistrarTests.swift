@@ -182,6 +182,21 @@ extension Registrar.Answer {
         #expect(try !phone.register(contact, "Supported: outbound", at: &registrar, vias: 2).text.contains("Require"))
     }
 
+    // RFC 5627: the name of a device that does not change with its address.
+    @Test func aDeviceThatAsksGetsAGRUU() throws {
+        var registrar = Self.registrar()
+        var phone = RegisteringDevice()
+        let contact = "Contact: <sip:anna@192.0.2.5>;+sip.instance=\"<urn:uuid:f81d4fae>\""
+        #expect(try !phone.register(contact, "Supported: path", at: &registrar).text.contains("gruu=\""))
+        let answer = try phone.register(contact, "Supported: path, gruu", at: &registrar)
+        #expect(answer.text.contains(";pub-gruu=\"sip:anna@example.com;gr=urn:uuid:f81d4fae\""))
+        let odd = try phone.register(contact.replacing("f81d4fae", with: "a;b"), "Supported: gruu", at: &registrar)
+        #expect(odd.status == 200 && !odd.text.contains("gr=urn:uuid:a"))
+        #expect(
+            try !phone.register("Contact: <sip:anna@192.0.2.9>", "Supported: gruu", at: &registrar).text.contains(
+                "192.0.2.9>;expires=3600;pub"))
+    }
+
     @Test func theWayBackOverProxies() throws {
         var registrar = Self.registrar()
         var phone = RegisteringDevice()
@@ -195,7 +210,7 @@ extension Registrar.Answer {
         let binding = try #require(registrar.contacts(of: "anna", at: .zero).first)
         #expect(binding.routes.map { String(decoding: $0, as: UTF8.self) } == ["<sip:192.0.2.80;lr>,<sip:edge.example.com;lr>"])
         #expect(binding.nextHop == phone.source)
-        #expect(try phone.register("Contact: <sip:a@10.0.0.5>", "Require: gruu", at: &registrar).status == 420)
+        #expect(try phone.register("Contact: <sip:a@10.0.0.5>", "Require: sec-agree", at: &registrar).status == 420)
     }
 
     /// Where a device is reached that is reached directly: by its contact's address, or by where it was seen.

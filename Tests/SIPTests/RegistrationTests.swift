@@ -95,7 +95,7 @@ import Testing
             request.header("Contact")
                 == "<sip:bot@192.0.2.1:5060;line=m1>;expires=3600;reg-id=1;+sip.instance=\"<urn:uuid:i-1>\"")
         #expect(request.header("Expires") == "3600")
-        #expect(request.header("Supported") == "path, outbound")
+        #expect(request.header("Supported") == "path, outbound, gruu")
         #expect(request.headers("Contact").count == 1)
     }
 
@@ -201,7 +201,7 @@ import Testing
         try bench.start()
         try bench.answer(439)
         #expect(bench.requests.last?.header("Contact")?.contains("reg-id") == false)
-        #expect(bench.requests.last?.header("Supported") == "path")
+        #expect(bench.requests.last?.header("Supported") == "path, gruu")
         try bench.answer(439)
         #expect(bench.machine.state == .waiting)
     }
@@ -249,6 +249,18 @@ import Testing
         for action in bench.actions { if case .expired = action { expired += 1 } }
         #expect(expired == 1)
         #expect(!bench.machine.isBound(at: bench.now))
+    }
+
+    @Test func theNameThatTheRegistrarGivesTheDevice() throws {
+        var bench = Bench()
+        try bench.start()
+        let ours = Self.ours + ";+sip.instance=\"<urn:uuid:i-1>\""
+        try bench.answer(200, ours + ";pub-gruu=\"sip:bot@example.com;gr=urn:uuid:1\"")
+        #expect(bench.machine.gruu.map { String(decoding: $0, as: UTF8.self) } == "sip:bot@example.com;gr=urn:uuid:1")
+        var other = Bench()
+        try other.start()
+        try other.answer(200, ours + ";pub-gruu=\"<nothing\"")
+        #expect(other.machine.gruu == nil && other.machine.state == .kept)
     }
 
     @Test func theWayThatTheRegistrarNames() throws {

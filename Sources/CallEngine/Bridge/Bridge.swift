@@ -38,6 +38,8 @@ final class Bridge {
     var heard: Call?
     /// A transfer is under way (BridgeTransfer.swift).
     var isTransferring = false
+    /// Who has asked for it.
+    var referrer: Call?
 
     init(caller: Call, request: BridgeRequest) {
         self.caller = caller
@@ -62,6 +64,8 @@ final class Bridge {
     func end() {
         stopRingback()
         recording?.stop()
+        referrer?.endReferral()
+        referrer = nil
         caller.media?.disconnect()
         for leg in legs {
             leg.call.onStateChange = nil
@@ -90,7 +94,7 @@ final class Bridge {
     private func tiers(of targets: [String]) -> [[Candidate]] {
         var tiers: [[Candidate]] = [[]]
         for target in targets {
-            let devices = target.hasPrefix("user:") ? caller.shard.devices(of: String(target.dropFirst(5))) : []
+            let devices = target.hasPrefix("user:") ? caller.shard.devices(of: String(target.dropFirst(5)), for: caller) : []
             guard var q = devices.first?.q else {
                 tiers[0].append(Candidate(target: target))
                 continue

@@ -11,6 +11,7 @@ extension Bridge {
         leg.onReferral = { [unowned self, unowned leg] referral in
             guard !isTransferring, request.mayTransfer(referral.target) else { return false }
             isTransferring = true
+            referrer = leg
             events.send(.referred(leg, referral))
             return true
         }
@@ -18,7 +19,11 @@ extension Bridge {
 
     /// The leg that takes the referrer's place; nil when the caller stays with the referrer, or, when that left meanwhile, alone.
     func transfer(from referrer: Call, to referral: Referral) async throws(CancellationError) -> (call: Call, target: String)? {
-        defer { isTransferring = false }
+        defer {
+            isTransferring = false
+            self.referrer = nil
+            referrer.endReferral()
+        }
         referrer.notifyReferrer(100, isLast: false)
         caller.media?.disconnect()
         heard = nil

@@ -96,6 +96,8 @@ package final class Call {
     var hasReferred = false
     /// Decides whether a REFER of the far side is done; nil: it is declined.
     var onReferral: ((Referral) -> Bool)?
+    /// Where the far side hears of its transfer, when it did not ask in this call's own dialog.
+    var referralDialog: ReferralDialog?
     /// The far side wants no NOTIFY about the REFER that it sent.
     var isReferralQuiet = false
     /// How long to wait before a re-INVITE that got 491 is tried again.

@@ -99,11 +99,13 @@ extension Call {
         return 200
     }
 
-    /// A REFER in the dialog: taken when this call is in a bridge that may call the target, else declined (603).
-    func referred(_ request: Message) -> (status: Int, headers: [UInt8]) {
+    /// A REFER of the far side: taken when this call is in a bridge that may call the target, else declined (603).
+    /// - Parameter dialog: of one that came outside of this call's.
+    func referred(_ request: Message, by dialog: ReferralDialog? = nil) -> (status: Int, headers: [UInt8]) {
         guard let referral = try? Referral(request) else { return (400, []) }
         guard let onReferral, onReferral(referral) else { return (603, []) }
         isReferralQuiet = referral.isQuiet
+        referralDialog = referral.isQuiet ? nil : dialog
         return (202, referral.isQuiet ? Array("Refer-Sub: false\r\n".utf8) : [])
     }
 
@@ -118,8 +120,19 @@ extension Call {
         return (200, Array("Expires: \(seconds)\r\n".utf8))
     }
 
+    /// The transfer is over or will not be: a dialog of its own ends, whatever was told in it.
+    func endReferral() {
+        guard referralDialog != nil else { return }
+        notifyReferrer(487, isLast: true)
+    }
+
     /// Tells the far side how the call that it asked for goes.
     func notifyReferrer(_ status: Int, isLast: Bool) {
+        if let referralDialog {
+            referralDialog.notify(status, isLast: isLast)
+            if isLast { self.referralDialog = nil }
+            return
+        }
         guard !state.isEnded, !isReferralQuiet else { return }
         let (rows, body) = Referral.notification(status, isLast: isLast)
         update { _ = $0.send(.notify, headers: rows, body: body, type: "message/sipfrag;version=2.0", into: &$1) }

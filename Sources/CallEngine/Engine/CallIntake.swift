@@ -17,7 +17,7 @@ extension CallShard {
         switch request.method {
         case .invite: invited(request, id, hop)
         case .options: refuse(request, id, hop, 200, capabilityRows)
-        case .refer: refuse(request, id, hop, 603, [])
+        case .refer: referred(request, id, hop)
         // There is no event package that can be subscribed to without a transfer (RFC 6665 section 4.1.3).
         case .subscribe: refuse(request, id, hop, 489, Self.eventRow)
         case .message: messageReceived(request, id, hop)

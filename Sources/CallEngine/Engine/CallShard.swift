@@ -18,7 +18,7 @@ package final class CallShard {
     @exclusivity(unchecked) package internal(set) var counters = CallCounters()
     let screening = RequestScreening(
         methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify, .subscribe, .message],
-        extensions: ["100rel", "replaces", "timer"])
+        extensions: ["100rel", "replaces", "tdialog", "timer"])
     let gate: AdmissionGate
     @exclusivity(unchecked) var lagWatch = LagWatch()
     /// nil where nobody has to say who he is.

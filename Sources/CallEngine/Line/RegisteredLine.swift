@@ -82,7 +82,10 @@ final class RegisteredLine {
         case .registered(let seconds, let isNew):
             guard let hop else { return }
             directory.registered(
-                settings.name, way: CallWay(hop: hop, contact: contact, routes: machine.serviceRoute), seconds: seconds,
+                settings.name,
+                way: CallWay(
+                    hop: hop, contact: machine.gruu.map { [UInt8(ascii: "<")] + $0 + [UInt8(ascii: ">")] } ?? contact,
+                    routes: machine.serviceRoute), seconds: seconds,
                 isNew: isNew)
             keepAlive(on: hop)
         case .failed(let failure, let wait): directory.failed(settings.name, failure, retryAfter: wait)

@@ -29,6 +29,14 @@ package struct Binding: Sendable, Equatable {
         self.source = source
     }
 
+    /// The instance as a GRUU names it (RFC 5627 section 4.1); nil without one, or with one that may not stand there.
+    package var gr: ArraySlice<UInt8>? {
+        let name =
+            instance.first == Octet.less && instance.last == Octet.greater ? instance.dropFirst().dropLast() : instance[...]
+        let isPlain = name.allSatisfy { Octet.isLetter($0) || Octet.isDigit($0) || "-_.!~*'()[]/:&+$".utf8.contains($0) }
+        return name.isEmpty || !isPlain ? nil : name
+    }
+
     /// The values of Path as Route wants them.
     package var routes: [[UInt8]] { path.isEmpty ? [] : [path] }
 

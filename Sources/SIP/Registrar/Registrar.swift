@@ -1,5 +1,5 @@
 // The registrar (RFC 3261 section 10.3): who may register, what becomes of each REGISTER. Path (RFC 3327) and outbound flows (RFC 5626)
-// are kept with the bindings; GRUUs (RFC 5627) are not given out. Pure: a request and an instant go in, an answer comes out.
+// are kept with the bindings; devices that ask for one get a public GRUU (RFC 5627), none for one call. Pure: a request and an instant go in, an answer comes out.
 
 package import Basics
 
@@ -48,7 +48,7 @@ package struct Registrar: Sendable {
     package let settings: RegistrarSettings
     package private(set) var table = BindingTable()
     private var digest: DigestServer
-    private static let extensions: Set<String> = ["path", "outbound"]
+    private static let extensions: Set<String> = ["path", "outbound", "gruu"]
     /// Octets of a contact, and of a path: more is no honest device's.
     private static let contactLength = 512
     private static let pathLength = 2048
@@ -131,7 +131,7 @@ package struct Registrar: Sendable {
             guard after.count <= max(settings.contactLimit, before.count) else { return Answer(403, reason: "Too Many Contacts") }
         }
         if !changes.isEmpty { table.set(after, of: user) }
-        var answer = Answer(200, rows: Self.rows(after, request, usesFlow: usesFlow, at: now))
+        var answer = Answer(200, rows: Self.rows(after, request, user, settings.realm, usesFlow: usesFlow, at: now))
         answer.changes = changes
         return answer
     }
@@ -203,7 +203,10 @@ package struct Registrar: Sendable {
 
     // MARK: Rows
 
-    private static func rows(_ bindings: [Binding], _ request: Message, usesFlow: Bool, at now: Instant) -> [UInt8] {
+    private static func rows(
+        _ bindings: [Binding], _ request: Message, _ user: String, _ realm: String, usesFlow: Bool, at now: Instant
+    ) -> [UInt8] {
+        let givesGRUU = request.lists(.supported, "gruu")
         var writer = MessageWriter(capacity: 96 + bindings.count * 128)
         for binding in bindings {
             writer.append("Contact: <")
@@ -217,6 +220,15 @@ package struct Registrar: Sendable {
                 writer.append(binding.instance)
                 writer.append("\"")
             }
+            if givesGRUU, let gr = binding.gr {
+                writer.append(";pub-gruu=\"sip:")
+                writer.append(safe: LocalEnd.escaped(user: user))
+                writer.append("@")
+                writer.append(safe: realm)
+                writer.append(";gr=")
+                writer.append(gr)
+                writer.append("\"")
+            }
             if binding.regID > 0 {
                 writer.append(";reg-id=")
                 writer.append(binding.regID)
@@ -224,7 +236,7 @@ package struct Registrar: Sendable {
             writer.endLine()
         }
         for value in request.values(named: "Path") { writer.header("Path", octets: request[value]) }
-        writer.append("Supported: path, outbound\r\n")
+        writer.append("Supported: path, outbound, gruu\r\n")
         if usesFlow { writer.append("Require: outbound\r\n") }
         return writer.octets
     }

@@ -32,6 +32,8 @@ package struct Registration: Sendable {
     package private(set) var boundUntil: Instant?
     /// The routes that requests of this line start with (RFC 3608), as values of Route.
     package private(set) var serviceRoute: [[UInt8]] = []
+    /// The URI by which anybody reaches this device, whatever its address (public GRUU, RFC 5627); nil: the registrar gave none.
+    package private(set) var gruu: [UInt8]?
     /// The address that the registrar saw us at, when the answer said so.
     package private(set) var observed: SocketAddress?
     /// Seconds between two signs of life that the registrar asks for (Flow-Timer, RFC 5626 section 4.4); nil: it does not.
@@ -167,7 +169,8 @@ package struct Registration: Sendable {
         }
         writer.endLine()
         writer.header("Expires", seconds)
-        writer.append(wantsFlow ? "Supported: path, outbound\r\n" : "Supported: path\r\n")
+        writer.append(wantsFlow ? "Supported: path, outbound" : "Supported: path")
+        writer.append(settings.instance.isEmpty ? "\r\n" : ", gruu\r\n")
     }
 
     // MARK: What answers mean
@@ -215,6 +218,7 @@ package struct Registration: Sendable {
         failures = 0
         sent = []
         boundUntil = now + .seconds(seconds)
+        gruu = gruu(in: response)
         serviceRoute = response.values(named: "Service-Route").map { Array(response[$0]) }
         flowTimer = response.header("Flow-Timer").flatMap { Int($0) }.flatMap { (10...3600).contains($0) ? $0 : nil }
         state = .kept
@@ -229,15 +233,28 @@ package struct Registration: Sendable {
         let contacts = (try? response.contacts()) ?? []
         let request = try? Message(parsing: sent)
         let mine = contacts.first { contact in
-            if let instance = contact.parameters["+sip.instance"], !settings.instance.isEmpty {
-                return text(instance) == "<\(settings.instance)>"
-            }
-            guard let uri = try? contact.uri(), let ours = try? request?.firstContact()?.uri() else { return false }
+            if isOfThisDevice(contact) { return true }
+            guard contact.parameters["+sip.instance"] == nil || settings.instance.isEmpty, let uri = try? contact.uri(),
+                let ours = try? request?.firstContact()?.uri()
+            else { return false }
             return uri.isEquivalent(to: ours)
         }
         // A registrar that mends addresses behind NAT lists another URI than ours.
         let listed = mine ?? (contacts.count == 1 ? contacts.first : nil)
         return listed?.parameters.number("expires") ?? response.number(.expires) ?? expires
+    }
+
+    private func isOfThisDevice(_ contact: NameAddress) -> Bool {
+        guard !settings.instance.isEmpty, let instance = contact.parameters["+sip.instance"] else { return false }
+        return text(instance) == "<\(settings.instance)>"
+    }
+
+    /// `pub-gruu` of our contact; one that is no SIP URI is none.
+    private func gruu(in response: Message) -> [UInt8]? {
+        guard let contact = (try? response.contacts())?.first(where: isOfThisDevice), let value = contact.parameters["pub-gruu"],
+            (try? URI(Array(value), OctetRange(0, value.count)))?.isSIP == true
+        else { return nil }
+        return Array(value)
     }
 
     private mutating func fail(

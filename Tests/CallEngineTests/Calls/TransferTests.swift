@@ -3,6 +3,7 @@
 import Basics
 import CallEngine
 import Reactor
+import SIP
 import TestKit
 import Testing
 
@@ -155,6 +156,55 @@ import Testing
         _ = try world.engine(at: "192.0.2.2").shard(0).place(CallRequest(target: "sip:ivr@192.0.2.1"))
         world.loop.run(for: .seconds(2))
         #expect(why as? CallControlError == .wrongState(operation: "transfer", why: "the call is not answered"))
+        #expect(world.finish() == [])
+    }
+
+    // RFC 4538: the agent's REFER comes outside of its call and names it. The agent is a peer of our own making.
+    @Test(arguments: [true, false]) func `a REFER outside of the call transfers when it names it`(isAnswered: Bool) throws {
+        let world = VirtualWorld(seed: 53)
+        var ivrSees: Message?
+        let agent = try SIPPeer(world, "192.0.2.3")
+        agent.answer = { [unowned agent] request in
+            if request.method == .invite { ivrSees = request }
+            return .init(status: 200, body: request.method == .invite ? agent.description : "")
+        }
+        var targets: [Call] = []
+        _ = try world.engine(at: "192.0.2.1") { call in
+            var request = BridgeRequest(targets: ["sip:agent@192.0.2.3"], timeout: .seconds(10))
+            request.mayTransfer = { _ in true }
+            let task = call.loop.spawn { _ = try? await call.bridge(request) }
+            call.onEnd = { _ in task.cancel() }
+        }
+        _ = try world.engine(at: "192.0.2.4") { call in
+            targets.append(call)
+            call.loop.spawn { if isAnswered { try? await call.answer() } else { try? call.ring() } }
+        }
+        let caller = try world.engine(at: "192.0.2.2").shard(0).place(CallRequest(target: "sip:ivr@192.0.2.1"))
+        world.loop.run(for: .seconds(2))
+        #expect(caller.state == .answered)
+        let invite = try #require(ivrSees)
+        let callID = String(decoding: invite.callID, as: UTF8.self)
+        let tag = String(decoding: try #require(try invite.from().tag), as: UTF8.self)
+        let refer = "Refer-To: <sip:target@192.0.2.4>\r\n"
+        #expect(agent.request("REFER", refer)?.status == 603, "nobody's call")
+        #expect(agent.request("REFER", "\(refer)Target-Dialog: \(callID);local-tag=raw\r\n")?.status == 400)
+        #expect(agent.request("REFER", "\(refer)Target-Dialog: \(callID);local-tag=x;remote-tag=\(tag)\r\n")?.status == 481)
+        let accepted = agent.request("REFER", "\(refer)Target-Dialog: \(callID);local-tag=raw;remote-tag=\(tag)\r\n")
+        #expect(accepted?.status == 202)
+        world.loop.run(for: .seconds(2))
+        #expect(targets.count == 1)
+        // How it goes is told in the dialog that the REFER made, not in the call's.
+        let notes = agent.requests.filter { $0.method == .notify }
+        #expect(!notes.isEmpty && notes.allSatisfy { $0.callID.elementsEqual(accepted?.callID ?? []) })
+        if isAnswered {
+            #expect(notes.last?.body.starts(with: Array("SIP/2.0 200".utf8)) == true && targets[0].state == .answered)
+            #expect(caller.state == .answered)
+        }
+        caller.hangUp(.normal)
+        world.loop.run(for: .seconds(3))
+        #expect(agent.requests.last { $0.method == .notify }?.header("Subscription-State")?.hasPrefix("terminated") == true)
+        #expect(targets.allSatisfy { $0.state.isEnded })
+        agent.close()
         #expect(world.finish() == [])
     }
 }

@@ -112,6 +112,34 @@ final class RegistrarTown {
         #expect(town.finish() == [])
     }
 
+    // RFC 5627: a call for the GRUU of a device rings this device alone, and a phone that has one names it in its calls.
+    @Test func aCallForOneDeviceRingsThatOne() throws {
+        let town = try RegistrarTown(seed: 11)
+        try town.phone("192.0.2.11")
+        try town.phone("192.0.2.12")
+        town.world.loop.run(for: .seconds(2))
+        var contact: String?
+        town.server.shard(0).onIncoming = { call in
+            contact = call.info.headers.first { $0.name == "Contact" }?.value
+            let task = call.loop.spawn {
+                _ = try? await call.bridge(BridgeRequest(targets: ["user:anna"], timeout: .seconds(10)))
+            }
+            call.onEnd = { _ in task.cancel() }
+        }
+        let stranger = try town.world.engine(at: "192.0.2.201")
+        let call = try stranger.shard(0).place(CallRequest(target: "sip:anna@192.0.2.1;gr=urn:uuid:192.0.2.12"))
+        town.world.loop.run(for: .seconds(2))
+        #expect(town.rang == ["192.0.2.12 home"])
+        call.hangUp(.normal)
+        town.world.loop.run(for: .seconds(1))
+        let own = try #require(town.phones["192.0.2.11"]).shard(0).place(CallRequest(target: "100", line: "home"))
+        town.world.loop.run(for: .seconds(2))
+        #expect(contact == "<sip:anna@example.com;gr=urn:uuid:192.0.2.11>")
+        own.hangUp(.normal)
+        town.world.loop.run(for: .seconds(1))
+        #expect(town.finish() == [])
+    }
+
     @Test func aUserWhoIsNowhereCannotBeReached() throws {
         let town = try RegistrarTown(seed: 2)
         for target in ["user:anna", "user:eve"] {
