@@ -73,7 +73,7 @@ let package = Package(
             // Media alone, beside Benchmarks/floor.c.
             .executableTarget(
                 name: "MediaBench",
-                dependencies: ["Basics", "Reactor", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/MediaBench",
+                dependencies: ["Basics", "Reactor", "SDP", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/MediaBench",
                 swiftSettings: settings),
             .executableTarget(
                 name: "ringwright", dependencies: ["Basics", "Reactor", "Server"], swiftSettings: settings),

@@ -155,7 +155,7 @@ func attackPacket(_ bytes: UnsafeRawBufferPointer) {
         use(rtp.payload.reduce(0) { $0 &+ Int($1) })
         use(rtp.headerExtension?.bytes.reduce(0) { $0 &+ Int($1) })
         let source = SocketAddress(ip: .loopback4, port: 4000 + UInt16(rtp.payloadType & 3))
-        _ = latch.receive(from: source, ssrc: rtp.ssrc, payloadType: rtp.payloadType, at: now)
+        _ = latch.receive(from: source, ssrc: rtp.ssrc, sequence: rtp.sequence, payloadType: rtp.payloadType, at: now)
         _ = statistics.receive(
             ssrc: rtp.ssrc, sequence: rtp.sequence, timestamp: rtp.timestamp, at: now, measuresJitter: rtp.payloadType != 101)
         for event in events.receive(rtp.payload, sequence: rtp.sequence, timestamp: rtp.timestamp, at: now) {

@@ -1,6 +1,6 @@
 // Media alone, over real loopback: sessions in pairs on one loop, both ends in this process, as Benchmarks/floor.c has it.
 //
-//   MediaBench --sessions 500 --seconds 10 [--prompt FILE] [--bridge] [--record] [--core N] [--bind ADDRESS]
+//   MediaBench --sessions 500 --seconds 10 [--prompt FILE] [--bridge] [--record] [--srtp] [--core N] [--bind ADDRESS]
 //
 // Prints CPU time of the process for a packet sent and received, for a call (one session) and second, and memory for a session.
 
@@ -8,6 +8,7 @@ import Basics
 import CallEngine
 import Glibc
 import Reactor
+import SDP
 
 @main
 enum MediaBench {
@@ -24,6 +25,7 @@ enum MediaBench {
         let plan = Plan(
             sessions: number("--sessions", 500), seconds: number("--seconds", 10), prompt: option("--prompt"),
             isBridged: arguments.contains("--bridge"), isRecorded: arguments.contains("--record"),
+            isEncrypted: arguments.contains("--srtp"),
             bindTo: option("--bind").flatMap { IPAddress($0) } ?? .any4)
         loop.execute { loop.spawn { await run(plan, loop, workers) } }
         while true { sleep(3600) }
@@ -35,6 +37,7 @@ enum MediaBench {
         var prompt: String?
         var isBridged: Bool
         var isRecorded: Bool
+        var isEncrypted: Bool
         var bindTo: IPAddress
     }
 
@@ -71,7 +74,9 @@ enum MediaBench {
         var sessions: [MediaSession] = []
         for _ in 0..<plan.sessions / 2 {
             let pair = try (0..<2).map { _ in
-                try MediaSession(services: services, settings: MediaSettings(digits: DigitInbox(), localIP: .loopback4))
+                var settings = MediaSettings(digits: DigitInbox(), localIP: .loopback4)
+                settings.security = plan.isEncrypted ? .required : .off
+                return try MediaSession(services: services, settings: settings)
             }
             sessions += pair
             let answer = try pair[1].answer(pair[0].makeOffer()[...])

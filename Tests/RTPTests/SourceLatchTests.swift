@@ -11,7 +11,10 @@ import Testing
         var source: SocketAddress
         var ssrc: UInt32 = 1
         var payload: UInt8 = 0
-        var at = 0
+        /// nil: one more than that of the packet before.
+        var sequence: UInt16?
+        /// Milliseconds; nil: 20 after the packet before.
+        var at: Int?
     }
 
     @Test(
@@ -50,6 +53,36 @@ import Testing
                 [Packet(source: other, at: 4900), Packet(source: other, at: 4950), Packet(source: other, at: 4999)],
                 [.candidate, .candidate, .latched], other
             ),
+            // The signaled address was heard: its third packet makes it the source.
+            (
+                [Packet(source: signaled), Packet(source: other), Packet(source: other), Packet(source: signaled)]
+                    + [Packet](repeating: Packet(source: other), count: 3),
+                [.accepted, .candidate, .candidate, .accepted, .candidate, .candidate, .latched], other
+            ),
+            (
+                [Packet](repeating: Packet(source: signaled), count: 3) + [Packet](repeating: Packet(source: other), count: 3),
+                [.accepted, .accepted, .accepted, .dropped, .dropped, .dropped], signaled
+            ),
+            // A row in the pause between two packets of the source.
+            (
+                [Packet(source: signaled, at: 0)] + (1...5).map { Packet(source: other, at: $0) } + [
+                    Packet(source: signaled, at: 20)
+                ],
+                [.accepted, .candidate, .candidate, .candidate, .candidate, .candidate, .accepted], signaled
+            ),
+            // The same packet over and over, and numbers at will, are no stream.
+            (
+                [Packet](repeating: Packet(source: other, sequence: 7), count: 4),
+                [.candidate, .candidate, .candidate, .candidate], signaled
+            ),
+            (
+                [Packet(source: other, sequence: 7), Packet(source: other, sequence: 900), Packet(source: other, sequence: 5)],
+                [.candidate, .candidate, .candidate], signaled
+            ),
+            (
+                [Packet(source: other, sequence: 65_535), Packet(source: other, sequence: 3), Packet(source: other, sequence: 4)],
+                [.candidate, .candidate, .latched], other
+            ),
             (
                 [
                     Packet(source: other, at: 4900), Packet(source: other, at: 4950), Packet(source: other, at: 5000),
@@ -60,27 +93,39 @@ import Testing
         ] as [([Packet], [SourceLatch.Verdict], SocketAddress)])
     func table(packets: [Packet], verdicts: [SourceLatch.Verdict], destination: SocketAddress) {
         var latch = SourceLatch(signaled: Self.signaled, payloads: [0, 101], at: .zero)
-        let given = packets.map {
-            latch.receive(from: $0.source, ssrc: $0.ssrc, payloadType: $0.payload, at: .zero + .milliseconds($0.at))
+        let given = packets.enumerated().map { number, packet in
+            latch.receive(
+                from: packet.source, ssrc: packet.ssrc, sequence: packet.sequence ?? UInt16(number), payloadType: packet.payload,
+                at: .zero + .milliseconds(packet.at ?? 20 * number))
         }
         #expect(given == verdicts)
         #expect(latch.destination == destination && latch.isLatched == (destination != Self.signaled))
         #expect(latch.droppedCount == UInt64(verdicts.filter { $0 == .dropped }.count))
     }
 
+    /// Three packets in a row of one stream.
+    private func three(_ latch: inout SourceLatch, from source: SocketAddress, at now: Instant = .zero) -> [SourceLatch.Verdict] {
+        (0..<3).map {
+            latch.receive(from: source, ssrc: 1, sequence: $0, payloadType: 0, at: now + .milliseconds(20 * Int($0)))
+        }
+    }
+
     @Test func theNextExchangeOpensItAgain() {
         var latch = SourceLatch(signaled: Self.signaled, payloads: [0], at: .zero)
-        for _ in 0..<3 { _ = latch.receive(from: Self.other, ssrc: 1, payloadType: 0, at: .zero) }
+        #expect(three(&latch, from: Self.other) == [.candidate, .candidate, .latched])
         let later = Instant.zero + .seconds(60)
-        #expect(latch.receive(from: Self.third, ssrc: 1, payloadType: 0, at: later) == .dropped)
+        #expect(three(&latch, from: Self.third, at: later) == [.dropped, .dropped, .dropped])
+        // A refresh: RTP still goes to the source that was found; it may move now, as long as the source says nothing.
         latch.exchange(signaled: Self.signaled, payloads: [0], at: later)
-        #expect(latch.destination == Self.signaled)
-        // The source of before is heard at once and found again by the rule.
-        let verdicts = (0..<3).map { _ in latch.receive(from: Self.other, ssrc: 1, payloadType: 0, at: later + .seconds(1)) }
-        #expect(verdicts == [.accepted, .accepted, .latched])
-        latch.exchange(signaled: Self.third, payloads: [0], at: later)
-        #expect(latch.destination == Self.third)
-        #expect(latch.receive(from: Self.other, ssrc: 1, payloadType: 0, at: later) == .candidate)
+        #expect(latch.destination == Self.other)
+        var refreshed = latch
+        #expect(three(&refreshed, from: Self.other, at: later) == [.accepted, .accepted, .accepted])
+        #expect(three(&refreshed, from: Self.third, at: later) == [.dropped, .dropped, .dropped])
+        #expect(three(&latch, from: Self.third, at: later) == [.candidate, .candidate, .latched])
+        // Another address in the description: RTP goes there.
+        latch.exchange(signaled: Self.other, payloads: [0], at: later)
+        #expect(latch.destination == Self.other)
+        #expect(latch.receive(from: Self.third, ssrc: 1, sequence: 0, payloadType: 0, at: later) == .candidate)
     }
 
     @Test func rtcpFollowsTheSource() {
@@ -88,7 +133,7 @@ import Testing
         var latch = SourceLatch(signaled: Self.signaled, payloads: [0], at: .zero)
         #expect(latch.rtcpDestination(signaled: rtcp, mux: false) == rtcp)
         #expect(latch.rtcpDestination(signaled: rtcp, mux: true) == Self.signaled)
-        for _ in 0..<3 { _ = latch.receive(from: Self.other, ssrc: 1, payloadType: 0, at: .zero) }
+        _ = three(&latch, from: Self.other)
         #expect(latch.rtcpDestination(signaled: rtcp, mux: false) == SocketAddress("198.51.100.9:5001"))
         #expect(latch.rtcpDestination(signaled: rtcp, mux: true) == Self.other)
     }

@@ -43,7 +43,9 @@ extension MediaSession {
 
     /// Nothing is before the first agreement.
     private func isUsable(_ packet: RTPPacket, from source: SocketAddress, at now: Instant) -> Bool {
-        switch latch?.receive(from: source, ssrc: packet.ssrc, payloadType: packet.payloadType, at: now) {
+        let verdict = latch?.receive(
+            from: source, ssrc: packet.ssrc, sequence: packet.sequence, payloadType: packet.payloadType, at: now)
+        return switch verdict {
         case .accepted, .latched: true
         case .candidate, .dropped, nil: false
         }

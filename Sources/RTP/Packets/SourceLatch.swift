@@ -2,13 +2,15 @@
 // taken. Sources that are neither can't redirect or disturb the stream.
 //
 //   state     packet from                                         next / verdict
-//   open      the signaled address                                open, accepted; ends a row of another address
-//   open      another one: same address and SSRC, negotiated      the third in a row: fixed to it, accepted; before: candidate
-//   open      the source before the last exchange                 as any other one, but accepted at once
+//   open      where our RTP goes                                  accepted, ends a row of another address; the third: fixed
+//   open      another one: same address and SSRC, numbers that    the third in a row, 30 ms after the first or later: RTP goes there,
+//             go on, payload type negotiated                      fixed, latched; before: candidate
 //   open      another one, payload type not negotiated            open, dropped; ends the row
-//   fixed     the source                                          accepted
+//   fixed     where our RTP goes                                  accepted
 //   fixed     elsewhere                                           dropped and counted
-//   open      anything, 5 s after the exchange                    fixed to the signaled address
+//   open      anything, 5 s after the exchange                    fixed
+//
+// So between two packets of a source that speaks, nobody has the time for a row of his own.
 
 package import Basics
 
@@ -24,8 +26,11 @@ package struct SourceLatch: Sendable {
 
     /// How long after an offer/answer exchange the source may change.
     package static let window = Duration.seconds(5)
-    /// Packets in a row that make a new source.
-    package static let needed = 3
+    /// Packets in a row that make a new source, and the time that they take at least: longer than the pause of a usual stream.
+    package static let needed: UInt8 = 3
+    private static let leastTime = Duration.milliseconds(30)
+    /// Packets that may be lost in such a row, and one.
+    private static let mostStep: UInt16 = 8
 
     /// Where RTP goes: the signaled address or the source that was found.
     package private(set) var destination: SocketAddress
@@ -40,10 +45,12 @@ package struct SourceLatch: Sendable {
     package private(set) var closesAt: Instant
     private var isFixed = false
     private var candidate: SocketAddress?
-    /// The source before the last exchange.
-    private var former: SocketAddress?
     private var candidateSSRC: UInt32 = 0
-    private var row = 0
+    private var candidateSequence: UInt16 = 0
+    private var candidateSince = Instant.zero
+    /// Packets of the candidate, and of the destination since the exchange.
+    private var row: UInt8 = 0
+    private var heard: UInt8 = 0
 
     /// Starts with an offer/answer exchange. `payloads`: every number under which media may come, telephone-event too.
     package init(signaled: SocketAddress, payloads: PayloadSet, at now: Instant) {
@@ -53,31 +60,42 @@ package struct SourceLatch: Sendable {
         closesAt = now + Self.window
     }
 
-    /// The next exchange opens the latch again, and RTP goes to the signaled address. What still comes from the source that was
-    /// found before is played on, so that a refresh is not heard; it becomes the destination by the same rule as any other.
+    /// The next exchange opens the latch again. RTP goes to the signaled address; when that is the one of before, to the source that was
+    /// found for it, so that a refresh is not heard.
     package mutating func exchange(signaled: SocketAddress, payloads: PayloadSet, at now: Instant) {
-        former = isLatched && signaled == self.signaled ? destination : nil
-        destination = signaled
+        if signaled != self.signaled { destination = signaled }
         self.signaled = signaled
         self.payloads = payloads
         closesAt = now + Self.window
         isFixed = false
         row = 0
+        heard = 0
         candidate = nil
     }
 
     /// Judges an RTP packet by its source.
     @inline(__always)
-    package mutating func receive(from source: SocketAddress, ssrc: UInt32, payloadType: UInt8, at now: Instant) -> Verdict {
+    package mutating func receive(
+        from source: SocketAddress, ssrc: UInt32, sequence: UInt16, payloadType: UInt8, at now: Instant
+    ) -> Verdict {
         if source == destination {
-            row = 0
+            if !isFixed { hear() }
             return .accepted
         }
         if isFixed { return drop() }
-        return judge(source, ssrc: ssrc, payloadType: payloadType, at: now)
+        return judge(source, ssrc: ssrc, sequence: sequence, payloadType: payloadType, at: now)
     }
 
-    private mutating func judge(_ source: SocketAddress, ssrc: UInt32, payloadType: UInt8, at now: Instant) -> Verdict {
+    /// A packet from where our RTP goes, while the source may still change.
+    private mutating func hear() {
+        row = 0
+        heard += 1
+        if heard >= Self.needed { isFixed = true }
+    }
+
+    private mutating func judge(
+        _ source: SocketAddress, ssrc: UInt32, sequence: UInt16, payloadType: UInt8, at now: Instant
+    ) -> Verdict {
         guard now < closesAt else {
             isFixed = true
             return drop()
@@ -86,14 +104,17 @@ package struct SourceLatch: Sendable {
             row = 0
             return drop()
         }
-        if row > 0, candidate == source, candidateSSRC == ssrc {
-            row += 1
+        let step = sequence &- candidateSequence
+        candidateSequence = sequence
+        if row > 0, candidate == source, candidateSSRC == ssrc, step > 0, step <= Self.mostStep {
+            row = min(row, 100) + 1
         } else {
             candidate = source
             candidateSSRC = ssrc
+            candidateSince = now
             row = 1
         }
-        guard row >= Self.needed else { return source == former ? .accepted : .candidate }
+        guard row >= Self.needed, now - candidateSince >= Self.leastTime else { return .candidate }
         destination = source
         isFixed = true
         return .latched
