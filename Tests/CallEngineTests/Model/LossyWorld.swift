@@ -90,6 +90,8 @@ final class LossyWorld {
         placed += 1
         watchStates(of: call)
         call.onEnd = { [unowned self, unowned call] in outcomes.append((plan, call, $0)) }
+        // As any flow does: a callee that rang and is gone says nothing more.
+        call.loop.schedule(after: .seconds(90)) { if call.state != .answered { call.hangUp(.normal) } }
         call.loop.spawn {
             do {
                 switch plan {

@@ -35,6 +35,11 @@ struct ClientRules {
         return nil
     }
 
+    /// Whether an answer still finds somebody: one after timer B, to an INVITE that nobody had answered, does not.
+    func isAwaited(at now: Instant) -> Bool {
+        hasProvisional || isFinal || sends.first.map { now - $0 <= .seconds(32) } ?? false
+    }
+
     mutating func received(_ status: Int) {
         if status < 200 { hasProvisional = true } else if final == nil { final = status }
     }

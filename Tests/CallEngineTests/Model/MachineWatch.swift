@@ -62,8 +62,9 @@ struct WatchedMessages {
             }
         case (false, false):
             if clients["\(branch) \(method)"] == nil { break }
+            let isAwaited = clients["\(branch) \(method)"]!.isAwaited(at: traced.at)
             clients["\(branch) \(method)"]!.received(message.status)
-            if method == "INVITE", (200..<300).contains(message.status) {
+            if method == "INVITE", (200..<300).contains(message.status), isAwaited {
                 dialogs[dialogKey(message, isOurs: true), default: DialogRules()].answered()
             }
         }

@@ -13,7 +13,7 @@ struct LinphonecAccountTests {
     func account(_ transport: String) throws {
         let made = try #require(TestCertificates.standard)
         let engine = try EngineUnderTest(
-            registrar: RegistrarPeerTests.settings(), tls: try TLSContext(made.settings("address"))
+            registrar: RegistrarPeerTests.settings(), tls: try TLSContext(made.settings("local"))
         ) { call, notes in
             if call.info.to.user == "ivr" {
                 try await call.answer()
@@ -28,7 +28,7 @@ struct LinphonecAccountTests {
         let port = transport == "tls" ? engine.tlsPort : engine.udpPort
         let phone = try Linphonec(
             speaking: "probe", answers: true,
-            account: ("anna", "example.com", "geheim", "sip:127.0.0.1:\(port);transport=\(transport)"),
+            account: ("anna", "example.com", "geheim", "sip:localhost:\(port);transport=\(transport)"),
             authority: transport == "tls" ? made.path("ca.pem") : nil)
         defer { phone.stop() }
         #expect(
@@ -42,7 +42,8 @@ struct LinphonecAccountTests {
         }
         let report = try #require(caller.reports(1).first, "\(phone.output)")
         #expect(report.notes == ["reached"] && report.info.media.received > 30, "\(phone.output)")
-        phone.type("call sip:ivr@127.0.0.1:\(port);transport=\(transport)")
+        #expect(phone.waitForOutput("ended (No error)"), "\(phone.output)")
+        phone.type("call sip:ivr@localhost:\(port);transport=\(transport)")
         #expect(engine.waitForNote("greeted anna"), "\(phone.output)")
         if transport == "tls" {
             let counters = engine.engine.signalingCounters

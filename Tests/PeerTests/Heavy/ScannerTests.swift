@@ -62,7 +62,8 @@ struct ScannerTests {
     func crack() throws {
         let server = try ServedFlows(
             configuration:
-                "registrar: { realm: example.com, file: \"off\", users: { \"100\": { password: \"${env.HOME}\" } } }\n",
+                Self.closed
+                + "registrar: { realm: example.com, file: \"off\", users: { \"100\": { password: \"${env.HOME}\" } } }\n",
             flow: Self.flow)
         let found = try scan(.svwar, "REGISTER", server.port, ["-e", "98-102"])
         #expect(found.contains("found nothing") || (98...102).allSatisfy { found.contains("| \($0) ") }, "\(found)")
