@@ -208,6 +208,39 @@ def transports(program, folder, rate, count, rounds):
     return summary
 
 
+def load_side(program, target, rate, count):
+    arguments = [program, "load", f"sip:bench@127.0.0.1:{target}", "--rate", str(rate), "--calls", str(count), "--hold", "0ms",
+                 "--loops", "1", "--json"]
+    def counts(text):
+        result = json.loads([line for line in text.splitlines() if line.startswith("{")][-1])
+        return {"successful": result["answered"], "failed": result["failed"], "rate_achieved": result["rate_achieved"],
+                "late_ms_p99": result["generator"]["late_timer_ms_p99"], "limits_hit": result["generator"]["limits_hit"]}
+    return Side("ringwright load", arguments, counts=counts)
+
+
+def load(program, folder, rate, count, rounds):
+    """CPU a call and the achieved rate of `ringwright load` and of SIPp's built-in caller, against SIPp."""
+    rows = []
+    for _ in range(rounds):
+        for kind in ["sipp", "ringwright"]:
+            port = free_port()
+            caller = sipp_uac(port, rate, count) if kind == "sipp" else load_side(program, port, rate, count)
+            row = measure(sipp_uas(port), caller, count, 60, folder)
+            row["kind"] = kind
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    sipp, ours = (statistics.median(row["place_us"] for row in rows if row["kind"] == kind) for kind in ["sipp", "ringwright"])
+    errors = {}
+    for steady in [100, 1000, rate]:
+        port = free_port()
+        row = measure(sipp_uas(port), load_side(program, port, steady, steady * 10), steady * 10, 60, folder)
+        errors[steady] = round(abs(row["rate_achieved"] / steady - 1) * 100, 4)
+        print(json.dumps(row), flush=True)
+    summary = {"rate": rate, "sipp_us": sipp, "load_us": ours, "ratio": round(ours / sipp, 2), "rate_error_percent": errors}
+    print("load:", json.dumps(summary), flush=True)
+    return summary
+
+
 def highest_rate(program, folder, rates, seconds):
     """The highest rate at which no call failed and the run took its planned time, both ends of one kind."""
     summary = {}
@@ -284,7 +317,7 @@ def media(program, folder, calls, seconds):
 def main():
     parser = argparse.ArgumentParser(description="Ringwright beside SIPp and the machine's floor")
     parser.add_argument("--program", required=True, help="the built CallBench")
-    parser.add_argument("--only", choices=["signaling", "transports", "rate", "overload", "media"], action="append")
+    parser.add_argument("--only", choices=["signaling", "load", "transports", "rate", "overload", "media"], action="append")
     parser.add_argument("--rate", type=int, default=4000)
     parser.add_argument("--calls", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -292,11 +325,14 @@ def main():
     parser.add_argument("--media-calls", type=int, default=500)
     parser.add_argument("--media-seconds", type=int, default=15)
     options = parser.parse_args()
-    chosen = options.only or ["signaling", "transports", "rate", "overload", "media"]
+    chosen = options.only or ["signaling", "load", "transports", "rate", "overload", "media"]
     results = {"machine": {"cores": os.cpu_count(), "kernel": os.uname().release}}
     with tempfile.TemporaryDirectory() as folder:
         if "signaling" in chosen:
             results["signaling"] = signaling(options.program, folder, options.rate, options.calls, options.rounds)
+        if "load" in chosen:
+            ringwright = os.path.join(os.path.dirname(options.program), "ringwright")
+            results["load"] = load(ringwright, folder, options.rate, options.calls, options.rounds)
         if "transports" in chosen:
             results["transports"] = transports(options.program, folder, options.rate, options.calls, options.rounds)
         if "rate" in chosen:

@@ -1,4 +1,4 @@
-// `ringwright load`: Ctrl-C drains, a second one ends.
+// `ringwright load`: Ctrl-C drains, a second one ends; on a terminal keys change the rate.
 
 import Reactor
 import Server
@@ -9,5 +9,9 @@ func runLoad(_ arguments: CommandArguments) async throws(CommandFailure) -> Exit
     let stops = StopRequests()
     let signals = try? InterruptSignal { stops.request() }
     defer { signals?.stop() }
-    return Terminal.show(try await LoadCommand.run(options, stops: stops) { Terminal.progress($0) })
+    let keys = KeyPresses()
+    let keyboard = Keyboard { keys.press($0) }
+    defer { keyboard?.stop() }
+    return Terminal.show(
+        try await LoadCommand.run(options, version: Program.version, stops: stops, keys: keys) { Terminal.progress($0) })
 }

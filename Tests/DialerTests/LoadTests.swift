@@ -183,6 +183,25 @@ import Testing
         #expect(abs(placed[20..<30].reduce(0, +) - 1000) <= 1)
     }
 
+    @Test func pausedAndScaledByKeys() throws {
+        var plan = Self.plan(rate: 20, calls: 10_000, hold: 0)
+        plan.duration = .seconds(30)
+        let (driver, _, left) = try Self.run(
+            plan,
+            during: { driver, world in
+                world.loop.schedule(after: .seconds(10)) { driver.pause() }
+                world.loop.schedule(after: .seconds(15)) { driver.scale(by: 2) }
+                world.loop.schedule(after: .seconds(20)) { driver.pause() }
+                world.loop.schedule(after: .seconds(25)) { driver.scale(by: 0.5) }
+            }, answering: { Self.answer($0) })
+        #expect(left == [])
+        let placed = driver.statistics.series.intervals.map(\.placed)
+        #expect(abs(placed[0..<10].reduce(0, +) - 200) <= 1)
+        #expect(placed[10..<20].reduce(0, +) <= 1)
+        #expect(abs(placed[20..<25].reduce(0, +) - 200) <= 1)
+        #expect(abs(placed[25..<30].reduce(0, +) - 100) <= 1)
+    }
+
     @Test func echoAndOneWay() throws {
         var plan = Self.plan(rate: 10, calls: 10, hold: 2000)
         plan.media = .echo

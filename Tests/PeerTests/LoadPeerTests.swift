@@ -151,4 +151,55 @@ struct LoadPeerTests {
         #expect(result["media", "one_way"] as? Int == 0)
         #expect((result["media", "mos", "p50"] as? Double ?? 0) > 4)
     }
+
+    /// The target takes three calls at a time and refuses the others: with calls of half a second that is six a second.
+    @Test func theLimitOfATargetIsFound() async throws {
+        let server = try EngineUnderTest(
+            limits: .init(calls: 3, callsPerSecond: 1000),
+            flow: { call, _ in
+                try await call.answer()
+                try await call.stay(.seconds(5))
+            })
+        defer { server.close() }
+        let result = try await Self.load(
+            server.udpPort,
+            ["--rate", "4", "--find-limit", "--hold", "500ms", "--step-time", "2s", "--max-rate", "20", "--loops", "1"])
+        let rate = try #require(result.json["rate"] as? Double)
+        if result.status == .passed {
+            #expect(result.json["outcome"] as? String == "found")
+            #expect(rate >= 4.5 && rate <= 7)
+            #expect((result.json["reason"] as? String)?.contains("of the calls failed") == true)
+        } else {
+            // A machine that is busy with other tests may spoil a step, and says so.
+            #expect(result.status == .unable && result.json["outcome"] as? String == "own-limit")
+        }
+        #expect((result.json["steps"] as? [[String: Any]])?.count ?? 0 >= 1)
+    }
+
+    @Test(.enabled(if: PeerProgram.isInstalled("curl"), "curl is not installed"))
+    func metricsWhileItRuns() async throws {
+        let sipp = try Sipp(.builtIn("uas"), calls: 10_000, limit: 40)
+        defer { sipp.stop() }
+        let stops = StopRequests()
+        let page = Locked<[String]>([])
+        _ = try await Self.load(
+            sipp.port, ["--rate", "20", "--duration", "1m", "--hold", "100ms", "--http", "127.0.0.1:0"], stops: stops,
+            onProgress: { line in
+                if line.hasPrefix("metrics on ") { page.withLock { $0 = [String(line.dropFirst(11))] } }
+                guard line.contains("active"), let address = page.withLock({ $0.count == 1 ? $0[0] : nil }) else { return }
+                // Not on the control loop, which answers.
+                Thread.detachNewThread {
+                    if let folder = try? TemporaryFolder(),
+                        let curl = try? PeerProgram("curl", ["-s", "-m", "5", address], in: folder), curl.wait(.seconds(6)) == 0
+                    {
+                        page.withLock { $0.append(curl.output) }
+                    }
+                    stops.request()
+                }
+            })
+        let text = try #require(page.withLock { $0.count > 1 ? $0[1] : nil })
+        #expect(text.contains("\nringwright_load_calls_total{result=\"placed\"} "))
+        #expect(text.contains("\nringwright_load_limit_hit{limit=\"ports\"} 0\n"))
+        #expect(text.contains("\nringwright_calls_active "))
+    }
 }

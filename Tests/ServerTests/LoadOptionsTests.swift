@@ -28,6 +28,15 @@ import Testing
         #expect(users.source == .users(20, pause: .milliseconds(500), rate: 20))
     }
 
+    @Test func theLimitThatIsLookedFor() throws {
+        let options = try Self.options([
+            "--rate", "10", "--find-limit", "--max-failures", "0.5%", "--max-answer", "800ms", "--min-mos", "3.8", "--max-rate",
+            "200"
+        ])
+        #expect(options.findsLimit && options.maximumRate == 200)
+        #expect((options.rules.failures, options.rules.answer, options.rules.score) == (0.005, 800, 3.8))
+    }
+
     @Test func arrivalsFromAFile() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "ringwright-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -61,6 +70,14 @@ import Testing
         (
             ["--rate", "1", "--calls", "1", "--flow", "f", "--hold", "1s"],
             "--hold and --flow exclude each other; the flow says what a call does"
+        ),
+        (["--rate", "1", "--calls", "1", "--max-answer", "1s"], "--max-answer is for --find-limit"),
+        (["--ramp", "1..2/3s", "--find-limit"], "--find-limit begins with --rate; write --rate 10 --find-limit"),
+        (["--rate", "1", "--calls", "1", "--find-limit"], "--calls and --find-limit exclude each other"),
+        (["--rate", "1", "--find-limit", "--max-failures", "0.1"], "--max-failures is a share such as 1% or 0.5%, not \"0.1\""),
+        (
+            ["--rate", "1", "--calls", "1", "--http", "here"],
+            "--http is an address with a port, such as 127.0.0.1:9100, not \"here\""
         ),
         (["--rate", "1", "--calls", "1", "--var", "a=1"], "--var sets a variable of a flow; name it by --flow")
     ])

@@ -26,6 +26,8 @@ package final class LoadDriver {
     /// Users that wait to call again; each counts until it may call no more.
     private var waitingUsers = 0
     private var isHeld = false
+    /// The rate that is to come back; nil: it is not paused.
+    private var pausedRate: Double?
     private var isOver = false
     private var isDraining = false
     /// Calls that may still begin here.
@@ -107,6 +109,26 @@ package final class LoadDriver {
     package func change(to rate: Double) {
         pacer.change(to: rate, at: shard.loop.now)
         turn()
+    }
+
+    /// So many times the rate of this moment, from now on.
+    package func scale(by factor: Double) {
+        if let rate = pausedRate {
+            pausedRate = rate * factor
+        } else {
+            change(to: pacer.rate(at: shard.loop.now) * factor)
+        }
+    }
+
+    /// No new calls until it is called again.
+    package func pause() {
+        if let rate = pausedRate {
+            pausedRate = nil
+            change(to: rate)
+        } else {
+            pausedRate = pacer.rate(at: shard.loop.now)
+            change(to: 0)
+        }
     }
 
     // MARK: One call

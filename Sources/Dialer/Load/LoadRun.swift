@@ -131,6 +131,16 @@ package final class LoadRun: Sendable {
         for driver in state.withLock({ $0.drivers }) { driver.run { $0.change(to: rate) } }
     }
 
+    /// So many times the rate of this moment, from now on. From any thread.
+    package func scale(by factor: Double) {
+        for driver in state.withLock({ $0.drivers }) { driver.run { $0.scale(by: factor) } }
+    }
+
+    /// No new calls until it is called again. From any thread.
+    package func pause() {
+        for driver in state.withLock({ $0.drivers }) { driver.run { $0.pause() } }
+    }
+
     private func cut(_ action: @escaping @Sendable (LoadDriver) -> Void) {
         let drivers = state.withLock { state in
             state.wasCut = true

@@ -74,6 +74,11 @@ package struct ArrivalStream: Sendable {
         find()
     }
 
+    /// Calls a second of the whole run at that time; 0 for arrivals that follow no rate.
+    package func rate(at seconds: Double) -> Double {
+        if case .rate(let profile, _) = arrivals { profile.rate(at: seconds) } else { 0 }
+    }
+
     /// No more arrivals.
     package mutating func end() { next = nil }
 

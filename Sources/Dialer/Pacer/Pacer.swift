@@ -38,6 +38,9 @@ package struct Pacer: Sendable {
     /// Another rate from now on.
     package mutating func change(to rate: Double, at now: Instant) { stream.change(to: rate, at: (now - start).seconds) }
 
+    /// Calls a second of the whole run at this moment.
+    package func rate(at now: Instant) -> Double { stream.rate(at: (now - start).seconds) }
+
     /// No more calls.
     package mutating func end() { stream.end() }
 }

@@ -1,6 +1,7 @@
 // What a subcommand takes: its help, and its arguments once they are read. GNU style: `--name value`, `--name=value`, `--` ends the
 // options, options and arguments in any order.
 
+package import Basics
 import FlowEngine
 
 /// An option of a subcommand.
@@ -165,6 +166,24 @@ package struct CommandArguments: Equatable, Sendable {
             result.append((String(assignment[..<equals]), String(assignment[assignment.index(after: equals)...])))
         }
         return result
+    }
+
+    /// A number in a range, whole or not.
+    package func number(_ option: String, in range: ClosedRange<Double>) throws(CommandFailure) -> Double? {
+        guard let text = value(option) else { return nil }
+        guard let number = Double(text), range.contains(number) else {
+            throw CommandFailure(.wrong, "\(option) is a number from \(range.lowerBound) to \(range.upperBound), not \"\(text)\"")
+        }
+        return number
+    }
+
+    /// An address of this machine with its port: `127.0.0.1:9100`.
+    package func address(_ option: String) throws(CommandFailure) -> SocketAddress? {
+        guard let text = value(option) else { return nil }
+        guard let address = SocketAddress(text) else {
+            throw CommandFailure(.wrong, "\(option) is an address with a port, such as 127.0.0.1:9100, not \"\(text)\"")
+        }
+        return address
     }
 
     /// A duration as flows write it.

@@ -1,6 +1,6 @@
 // `ringwright load`: drives a SIP connection at a rate.
 
-import Basics
+package import Basics
 import CallEngine
 package import Dialer
 import FlowEngine
@@ -35,7 +35,15 @@ package struct LoadOptions: Sendable {
             CommandOption("--from", "URI", "who calls (default: the line's caller-id)"),
             CommandOption("--loops", "N", "threads for calls (default: one a processor)"),
             CommandOption("--seed", "N", "of chance; the same seed gives the same arrivals"),
-            CommandOption("--report", "FOLDER", "writes summary.json and intervals.csv into this folder"),
+            CommandOption("--find-limit", nil, "raises the rate from --rate on until the target breaks a rule, and closes in"),
+            CommandOption("--max-failures", "SHARE", "with --find-limit: how many calls may fail (default: 1%)"),
+            CommandOption("--max-answer", "TIME", "with --find-limit: how long the answers of 99 in 100 calls may take"),
+            CommandOption("--min-mos", "N", "with --find-limit: what 19 of 20 calls have to score"),
+            CommandOption(
+                "--step-time", "TIME", "with --find-limit: how long each rate is tried (default: 10s, or twice --hold)"),
+            CommandOption("--max-rate", "N", "with --find-limit: never tried beyond (default: 100000)"),
+            CommandOption("--http", "ADDRESS:PORT", "metrics for Prometheus while it runs"),
+            CommandOption("--report", "FOLDER", "writes report.html, summary.json and intervals.csv into this folder"),
             .json
         ],
         examples: [
@@ -64,6 +72,12 @@ package struct LoadOptions: Sendable {
     package var seed: UInt64
     package var report: String?
     package var json: Bool
+    package var findsLimit: Bool
+    package var rules = LimitRules()
+    package var stepTime: Duration?
+    package var maximumRate: Double
+    /// Where metrics are; nil: nowhere.
+    package var http: SocketAddress?
 
     package init(_ arguments: CommandArguments) throws(CommandFailure) {
         target = arguments.arguments[0]
@@ -100,6 +114,12 @@ package struct LoadOptions: Sendable {
             throw CommandFailure(.wrong, "--var sets a variable of a flow", mend: "name it by --flow")
         }
         source = try LoadSourceReader(arguments).source()
+        findsLimit = arguments.has("--find-limit")
+        maximumRate = try arguments.number("--max-rate", in: 0.001...1_000_000) ?? 100_000
+        stepTime = try arguments.duration("--step-time")
+        http = try arguments.address("--http")
+        try readRules(arguments)
+        if findsLimit { return }
         if !endsByItself {
             throw CommandFailure(.wrong, "the run would never end", mend: "say --duration 60s or --calls 1000")
         }
@@ -107,6 +127,31 @@ package struct LoadOptions: Sendable {
             // A ramp without a time of its own ends with the ramp.
             duration = .nanoseconds(Int64(profile.pieces[0].length * 1e9))
         }
+    }
+
+    private mutating func readRules(_ arguments: CommandArguments) throws(CommandFailure) {
+        guard findsLimit else {
+            for option in ["--max-failures", "--max-answer", "--min-mos", "--step-time", "--max-rate"] where arguments.has(option)
+            {
+                throw CommandFailure(.wrong, "\(option) is for --find-limit")
+            }
+            return
+        }
+        guard case .arrivals(.rate(let profile, _)) = source, profile.pieces.count == 1 else {
+            throw CommandFailure(.wrong, "--find-limit begins with --rate", mend: "write --rate 10 --find-limit")
+        }
+        for option in ["--calls", "--duration", "--concurrency"] where arguments.has(option) {
+            throw CommandFailure(
+                .wrong, "\(option) and --find-limit exclude each other", mend: "--step-time says how long a rate is tried")
+        }
+        if let text = arguments.value("--max-failures") {
+            guard text.hasSuffix("%"), let percent = Double(text.dropLast()), (0..<100).contains(percent) else {
+                throw CommandFailure(.wrong, "--max-failures is a share such as 1% or 0.5%, not \"\(text)\"")
+            }
+            rules.failures = percent / 100
+        }
+        rules.answer = try arguments.duration("--max-answer")?.milliseconds
+        rules.score = try arguments.number("--min-mos", in: 1...4.5)
     }
 
     private var endsByItself: Bool {

@@ -11,7 +11,8 @@ import Web
 package enum LoadCommand {
     /// Runs it. `progress` gets a line a second, on some thread.
     package static func run(
-        _ options: LoadOptions, stops: StopRequests, progress: @escaping @Sendable (String) -> Void
+        _ options: LoadOptions, version: String = "", stops: StopRequests, keys: KeyPresses = KeyPresses(),
+        progress: @escaping @Sendable (String) -> Void
     ) async throws(CommandFailure) -> CommandOutcome {
         let (configuration, warnings) = try options.configuration.load()
         for warning in warnings { progress(warning.description) }
@@ -27,21 +28,55 @@ package enum LoadCommand {
         defer { calling.close() }
         let control = try ControlLoop.started("control")
         defer { control.stop(within: .seconds(1)) }
-        let run = LoadRun(plan, engine: calling.engine, loops: calling.loops)
-        stops.handle { count in
-            if count == 1 {
-                progress("no new calls; waiting for those that run (again: ends them)")
-                run.drain()
-            } else {
-                run.stop()
-            }
+        var metrics: LoadMetrics?
+        if let address = options.http {
+            let page = try LoadMetrics(at: address, on: control, version: version, calling)
+            progress("metrics on http://\(page.address)/metrics")
+            metrics = page
         }
-        let report = await run.run(control: control) { progress(line(for: $0, plan)) }
-        stops.handle(nil)
+        defer { metrics?.close() }
+        let stage = LoadStage(calling: calling, control: control, metrics: metrics, stops: stops, keys: keys, progress: progress)
+        if options.findsLimit { return try await findLimit(options, plan, stage) }
+        let report = await stage.run(plan)
         if let folder = options.report { try LoadFiles.write(report, target: options.target, into: folder) }
         return CommandOutcome(
             lines: [options.json ? report.json.text : report.summary], note: options.json ? notes(report) : "",
             status: status(of: report))
+    }
+
+    /// Runs at one rate after the other until the limit is known.
+    private static func findLimit(
+        _ options: LoadOptions, _ plan: LoadPlan, _ stage: LoadStage
+    ) async throws(CommandFailure) -> CommandOutcome {
+        guard case .arrivals(.rate(let profile, let poisson)) = plan.source else {
+            preconditionFailure("the options were checked")
+        }
+        var search = LimitSearch(first: profile.peak, most: options.maximumRate)
+        var usual = Duration.seconds(10)
+        if case .fixed(let milliseconds) = plan.hold { usual = max(usual, .milliseconds(Int64(milliseconds * 2))) }
+        var last: LoadReport?
+        while search.outcome == nil {
+            var step = plan
+            step.source = .arrivals(.rate(.constant(search.rate), poisson: poisson))
+            step.duration = options.stepTime ?? usual
+            let report = await stage.run(step)
+            last = report
+            search.add(
+                .init(rate: search.rate, report.statistics, rules: options.rules), isSpoiled: !report.health.limitsHit.isEmpty,
+                wasCut: report.wasCut)
+        }
+        if let folder = options.report, let last {
+            try LoadFiles.write(last, target: options.target, into: folder)
+            try LoadFiles.write(search.json.text + "\n", to: "\(folder)/limit.json")
+        }
+        let status: ExitStatus =
+            switch search.outcome {
+            case .found, .notReached: .passed
+            case .ownLimit: .unable
+            case .belowFirst, .cut, nil: .failed
+            }
+        let note = last.map(notes) ?? ""
+        return CommandOutcome(lines: [options.json ? search.json.text : search.summary], note: note, status: status)
     }
 
     /// A run that this machine spoiled says nothing about the target; one that was cut short is no success.
@@ -103,19 +138,6 @@ package enum LoadCommand {
         case .unreadable(let why): throw CommandFailure(.wrong, "--prompt: \(prompt): \(why)")
         }
     }
-
-    private static func line(for progress: LoadProgress, _ plan: LoadPlan) -> String {
-        let statistics = progress.statistics
-        var line = "\(Int(progress.elapsed.seconds)) s: \(statistics.placed) calls"
-        if let planned = plan.plannedCalls { line += " of \(planned)" }
-        line +=
-            ", \(Int(progress.rate))/s, \(progress.active) active, \(statistics.answered) answered, \(statistics.failed) failed"
-        if statistics.answer.count > 0 {
-            line += ", answer p99 \(JSONText.number(Double(statistics.answer.quantile(0.99)) / 1000, digits: 1).text) ms"
-        }
-        let limits = progress.health.limitsHit
-        return limits.isEmpty ? line : line + "; this machine: \(limits.map(\.rawValue).joined(separator: ", "))"
-    }
 }
 
 /// The files of `--report`.
@@ -129,15 +151,16 @@ enum LoadFiles {
             table +=
                 "\(index * series.length),\(interval.placed),\(interval.answered),\(interval.failed),\(interval.peak),\(mean)\n"
         }
-        for (name, text) in [
-            ("summary.json", report.json.text + "\n"), ("intervals.csv", table),
-            ("report.html", report.page(title: "Load on \(target)"))
-        ] {
-            do {
-                try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
-            } catch {
-                throw CommandFailure(.unable, "\(folder)/\(name) cannot be written: \(error.localizedDescription)")
-            }
+        try write(report.json.text + "\n", to: "\(folder)/summary.json")
+        try write(table, to: "\(folder)/intervals.csv")
+        try write(report.page(title: "Load on \(target)"), to: "\(folder)/report.html")
+    }
+
+    static func write(_ text: String, to path: String) throws(CommandFailure) {
+        do {
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+        } catch {
+            throw CommandFailure(.unable, "\(path) cannot be written: \(error.localizedDescription)")
         }
     }
 }

@@ -1,0 +1,72 @@
+// /metrics of `load`, while it runs: the engine's figures as of a server, and those of the run.
+
+import Basics
+import CallEngine
+package import Dialer
+import Reactor
+import Web
+
+/// A page for Prometheus. From any thread.
+final class LoadMetrics: Sendable {
+    /// Where it is, with the port that the system chose.
+    let address: SocketAddress
+    private let web: WebThread
+    private let latest: Locked<LoadProgress?>
+
+    /// - Parameter control: the loop that gathers the figures; none of the calls'.
+    init(
+        at address: SocketAddress, on control: EpollLoop, version: String, _ calling: CallingEngine
+    ) throws(CommandFailure) {
+        let latest = Locked<LoadProgress?>(nil)
+        self.latest = latest
+        let started = control.wallClock
+        let (engine, loops) = (calling.engine, calling.loops)
+        let route = HTTPRoute(.get, "/metrics", on: control) { _ in
+            let figures = ServerFigures(
+                version: version, startedAt: started, engine: engine, loops: loops, isDraining: false)
+            var text = MetricsText()
+            if let progress = latest.withLock({ $0 }) { text.add(progress) }
+            return HTTPResponse(
+                headers: ["content-type": MetricsText.contentType], body: Array((figures.metrics + text.text).utf8))
+        }
+        do throws(WebStartError) {
+            web = try WebThread(listeners: [WebListener(address, routes: [route])])
+        } catch {
+            throw ControlRoutes.failure(error)
+        }
+        self.address = web.addresses[0]
+    }
+
+    func show(_ progress: LoadProgress) { latest.withLock { $0 = progress } }
+
+    func close() { web.stopAndWait(grace: .milliseconds(100)) }
+}
+
+extension MetricsText {
+    /// The figures of a load run.
+    package mutating func add(_ progress: LoadProgress) {
+        let statistics = progress.statistics
+        add(
+            "ringwright_load_calls_total", .counter, "Calls of the load run.",
+            [("placed", statistics.placed), ("answered", statistics.answered), ("failed", statistics.failed)].map {
+                ([("result", $0.0)], Double($0.1))
+            })
+        let reasons =
+            statistics.byStatus.sorted { $0.key < $1.key }.map { (String($0.key), $0.value) }
+            + statistics.byCause.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        add(
+            "ringwright_load_failures_total", .counter, "Failed calls of the load run, by status or cause.",
+            reasons.map { ([("reason", $0.0)], Double($0.1)) })
+        add("ringwright_load_rate", .gauge, "Calls that began in the second before.", progress.rate)
+        add(
+            "ringwright_load_answer_seconds", .gauge, "How long answers took since the start.",
+            [0.5, 0.9, 0.99, 0.999].map { ([("quantile", "\($0)")], Double(statistics.answer.quantile($0)) / 1e6) })
+        add(
+            "ringwright_load_start_lateness_seconds", .gauge, "How late 99 of 100 calls began at most.",
+            Double(progress.health.lateness.quantile(0.99)) / 1e6)
+        let hit = Set(progress.health.limitsHit)
+        add(
+            "ringwright_load_limit_hit", .gauge, "Whether this machine reached an own limit, which falsifies the run.",
+            GeneratorHealth.Limit.allCases.map { ([("limit", $0.rawValue)], hit.contains($0) ? 1 : 0) })
+    }
+}
