@@ -27,8 +27,7 @@ import Testing
         var ends: [Int32] = [0, 0]
         try #require(poller >= 0 && pipe(&ends) == 0)
         defer { for descriptor in ends + [poller] { close(descriptor) } }
-        let EPOLL_IN: UInt32 = 1
-        try #require(rw_epoll_change(poller, EPOLL_CTL_ADD, ends[0], EPOLL_IN, 77) == 0)
+        try #require(rw_epoll_change(poller, EPOLL_CTL_ADD, ends[0], EPOLLIN.rawValue, 77) == 0)
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: 4)
         defer { events.deallocate() }
 

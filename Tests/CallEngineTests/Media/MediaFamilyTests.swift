@@ -32,7 +32,7 @@ import Testing
 
     @Test func anOfferOfTheOtherFamilyIsAnsweredInIts() throws {
         let answer = try answer(.any6)
-        #expect(answer.contains("c=IN IP6 2001:db8::9\r\n") && answer.contains("o=- ") && answer.contains("IN IP6 2001:db8::9\r\n"))
+        #expect(answer.contains("c=IN IP6 2001:db8::9\r\n"))
         #expect(try self.answer(.any6, external: IPAddress("2001:db8::77")!).contains("c=IN IP6 2001:db8::77\r\n"))
     }
 
