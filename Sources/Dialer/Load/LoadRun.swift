@@ -12,6 +12,14 @@ package struct LoadProgress: Sendable {
     /// Starts in the second before.
     package var rate: Double
     package var health: GeneratorHealth
+
+    package init(elapsed: Duration, statistics: LoadStatistics, active: Int, rate: Double, health: GeneratorHealth) {
+        self.elapsed = elapsed
+        self.statistics = statistics
+        self.active = active
+        self.rate = rate
+        self.health = health
+    }
 }
 
 /// What came of it.
