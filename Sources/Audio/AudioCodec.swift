@@ -19,10 +19,15 @@ package enum AudioCodec: Hashable, Sendable {
 
     /// The codec of that SDP name (RFC 4856; without regard to case) and clock; nil when there is none here.
     package init?(name: String, clockRate: Int) {
-        let upper = name.uppercased()
-        let known = Self.all.first { $0.name.uppercased() == upper && $0.clockRate == clockRate }
-        guard let known else { return nil }
-        self = known
+        func find(_ isNamed: (AudioCodec) -> Bool) -> AudioCodec? { Self.all.first { $0.clockRate == clockRate && isNamed($0) } }
+        // Nearly all write it as it is registered.
+        if let known = find({ $0.name == name }) {
+            self = known
+        } else {
+            let upper = name.uppercased()
+            guard let known = find({ $0.name.uppercased() == upper }) else { return nil }
+            self = known
+        }
     }
 
     /// The encoding's name in SDP.

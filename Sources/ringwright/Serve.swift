@@ -26,8 +26,6 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
         server.close()
         throw CommandFailure(.unable, "\(error)")
     }
-    for listener in server.listening { Terminal.note("listening on \(listener)") }
-    if let page = server.page { Terminal.note("health and metrics on http://\(page)/") }
 
     let cut = Locked(0)
     let watch: Result<Void, SystemError> = await withCheckedContinuation { continuation in
@@ -53,6 +51,8 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
                         end.fire()
                     }
                 }
+                // Whoever reads this may send a signal.
+                announce(server)
             } catch {
                 reloader.onLoop.stop()
                 continuation.resume(returning: .failure(error))
@@ -68,6 +68,11 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
     let calls = cut.withLock { $0 }
     if calls > 0 { Terminal.note("\(calls) \(calls == 1 ? "call was" : "calls were") ended") }
     return calls > 0 ? .failed : .passed
+}
+
+private func announce(_ server: RunningServer) {
+    for listener in server.listening { Terminal.note("listening on \(listener)") }
+    if let page = server.page { Terminal.note("health and metrics on http://\(page)/") }
 }
 
 /// Runs its action the first time only.

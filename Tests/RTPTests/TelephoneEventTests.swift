@@ -41,7 +41,7 @@ func send(
     sequence: UInt16 = 65_530,
     timestamp: UInt32 = UInt32.max - 1000
 ) -> [EventPacket] {
-    var sender = TelephoneEventSender(unitsPerTick: units)
+    let sender = TelephoneEventSender(unitsPerTick: units)
     var packets: [EventPacket] = []
     var sequence = sequence
     var timestamp = timestamp
@@ -88,7 +88,7 @@ func send(
     }
 
     @Test func aPressCanBeReleased() {
-        var sender = TelephoneEventSender(unitsPerTick: 160)
+        let sender = TelephoneEventSender(unitsPerTick: 160)
         #expect(sender.isIdle && sender.next(timestamp: 0) == nil)
         sender.start(code: 3, duration: .max / 2, gap: 0)
         for tick in 0..<10 { #expect(sender.next(timestamp: UInt32(tick) * 160)?.payload.isEnd == false) }

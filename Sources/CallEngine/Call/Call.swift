@@ -257,15 +257,20 @@ package final class Call {
         transactions = []
         session?.owner = nil
         if let moved = session?.movedCallID { shard.onMoved?(moved, false) }
-        if let registration { shard.endpoint.removeDialog(registration, after: bye, ack: repeatableACK) }
+        if let registration { shard.endpoint.removeDialog(registration, after: bye, repeatACK: repeatsACK) }
         registration = nil
         shard.forget(self)
     }
 
-    /// What a 2xx of our INVITE gets that is repeated after our BYE.
-    private var repeatableACK: LeftDialog.Acknowledgement? {
-        guard bye != nil, let ack = session?.machine.latestACK else { return nil }
-        return LeftDialog.Acknowledgement(octets: ack.request.octets, hop: nextHop(ack.request), remoteTag: ack.remoteTag)
+    /// What acknowledges a 2xx of our INVITE that is repeated after our BYE; nil when there was none.
+    private var repeatsACK: ((Message) -> Void)? {
+        guard bye != nil, let session, CallSession.hasAcknowledged(&session.machine) else { return nil }
+        return { [self] response in
+            guard let ack = session.machine.latestACK, let tag = try? response.to().tag, tag.elementsEqual(ack.remoteTag) else {
+                return
+            }
+            shard.endpoint.sendDirect(ack.request.octets, to: nextHop(ack.request))
+        }
     }
 
     func change(to next: CallState) {
@@ -286,6 +291,7 @@ final class CallSession {
 
     /// By reference: a copy of the machine would cost more than the answer.
     static func nextDeadline(_ machine: inout InviteSession) -> Instant { machine.nextDeadline }
+    static func hasAcknowledged(_ machine: inout InviteSession) -> Bool { machine.hasAcknowledged }
 }
 
 extension Call: DialogUser {

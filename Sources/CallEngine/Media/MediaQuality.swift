@@ -6,21 +6,32 @@ import Basics
 import RTP
 import Reactor
 
-/// What the far side's reports say about our stream.
-struct FarHearing {
+/// What the far side's reports say about our stream; made with the first of them.
+final class FarHearing {
     /// SR and RR that came.
     var reports = 0
     private(set) var report: RemoteReception?
+    var roundTrip: Duration?
 
-    mutating func note(_ block: ReportBlock, clockRate: Int) {
+    func note(_ block: ReportBlock, clockRate: Int) {
         let jitter = Duration.nanoseconds(Int64(block.jitter) * 1_000_000_000 / Int64(clockRate))
         report = RemoteReception(lost: Int64(block.cumulativeLost), jitter: jitter, score: report?.score)
     }
 
-    mutating func note(_ metrics: VoIPMetrics) { report?.score = metrics.listeningScore }
+    func note(_ metrics: VoIPMetrics) { report?.score = metrics.listeningScore }
 }
 
 extension MediaSession {
+    /// The latest; nil before a report of the far side told it.
+    var roundTrip: Duration? { hearing?.roundTrip }
+
+    func farHearing() -> FarHearing {
+        if let hearing { return hearing }
+        let made = FarHearing()
+        hearing = made
+        return made
+    }
+
     /// Packets of two and of five seconds: less says nothing.
     private var muchSent: UInt32 { UInt32(2000 / packetTime) }
 
@@ -28,7 +39,7 @@ extension MediaSession {
     var oneWay: OneWayAudio? {
         if expectsMedia, !hasHeard, stream.packetCount >= muchSent { return .hearsNothing }
         // One report may have crossed our first packets.
-        if maySend, hearing.reports >= 2, hearing.report == nil, stream.packetCount >= muchSent * 5 / 2 { return .isNotHeard }
+        if maySend, let hearing, hearing.reports >= 2, hearing.report == nil, stream.packetCount >= muchSent * 5 / 2 { return .isNotHeard }
         return nil
     }
 

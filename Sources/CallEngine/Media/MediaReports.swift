@@ -80,10 +80,11 @@ extension MediaSession {
             if let info = packet.senderInfo, let ssrc = packet.ssrc {
                 reception?.statistics.receive(senderReport: info.time.middle, from: ssrc, at: now)
             }
+            let hearing = farHearing()
             if packet.ssrc != nil { hearing.reports += 1 }
             if let report = packet.report(about: stream.ssrc) {
                 hearing.note(report, clockRate: codec.clockRate)
-                if let trip = report.roundTrip(at: time(now)) { roundTrip = trip }
+                if let trip = report.roundTrip(at: time(now)) { hearing.roundTrip = trip }
             }
             if let metrics = packet.voipMetrics(about: stream.ssrc) { hearing.note(metrics) }
         }

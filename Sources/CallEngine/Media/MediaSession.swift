@@ -119,9 +119,8 @@ package final class MediaSession {
 
     var hasReported = false
     var packetsAtReport: UInt32 = 0
-    var roundTrip: Duration?
-    /// What the far side tells about our stream.
-    var hearing = FarHearing()
+    /// What the far side tells about our stream; nil before its first report.
+    var hearing: FarHearing?
     let canonicalName: UInt64
 
     /// Takes an RTP port pair at once; throws when there is none.
@@ -200,7 +199,7 @@ package final class MediaSession {
         }
         report.roundTrip = roundTrip
         report.srtp = srtpSuite
-        report.remote = hearing.report
+        report.remote = hearing?.report
         report.oneWay = oneWay
         return report
     }

@@ -4,20 +4,12 @@ package import SIP
 /// A dialog that this end has left by BYE, until that transaction is over (RFC 5407 section 3.2): the other end may have sent its BYE
 /// before ours came, and repeats its 2xx while our ACK is missing. One object without an ACK stands for many.
 package final class LeftDialog: DialogUser {
-    /// The ACK of our INVITE's 2xx.
-    package struct Acknowledgement {
-        var octets: [UInt8]
-        var hop: Hop
-        /// Of whose 2xx.
-        var remoteTag: [UInt8]
-    }
-
     private unowned let endpoint: SIPEndpoint
-    private let ack: Acknowledgement?
+    private let repeatACK: ((Message) -> Void)?
 
-    init(endpoint: SIPEndpoint, ack: Acknowledgement?) {
+    init(endpoint: SIPEndpoint, repeatACK: ((Message) -> Void)?) {
         self.endpoint = endpoint
-        self.ack = ack
+        self.repeatACK = repeatACK
     }
 
     /// 200 to BYE (RFC 3261 section 15.1.2), 481 to everything else.
@@ -30,10 +22,7 @@ package final class LeftDialog: DialogUser {
 
     /// Each 2xx that comes again gets its ACK again (section 13.2.2.4): some take no BYE before it.
     package func receivedStray(_ response: Message, from hop: Hop) {
-        guard let ack, 200..<300 ~= response.status, let tag = try? response.to().tag, tag.elementsEqual(ack.remoteTag) else {
-            return
-        }
-        endpoint.sendDirect(ack.octets, to: ack.hop)
+        if 200..<300 ~= response.status { repeatACK?(response) }
     }
 
     package func cancelled(_ cancel: Message, _ transaction: TransactionID, from hop: Hop) {

@@ -52,7 +52,7 @@ package final class SIPEndpoint {
     @exclusivity(unchecked) private var wakeAt = Instant.never
     @exclusivity(unchecked) private var users = TransactionUsers()
     @exclusivity(unchecked) private var dialogs = DialogUsers()
-    private lazy var leftDialog = LeftDialog(endpoint: self, ack: nil)
+    private lazy var leftDialog = LeftDialog(endpoint: self, repeatACK: nil)
     /// Why the latest hop failed.
     private var failureReason = ""
     /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
@@ -190,10 +190,12 @@ package final class SIPEndpoint {
     }
 
     /// The dialog is over. While the transaction `bye` of this end lives, a BYE that crosses it is answered with 200. After `release`, or
-    /// without it: then `bye`'s handler hears of its answer. `ack`: what a 2xx that is still repeated gets again.
-    package func removeDialog(_ key: TransactionKey, after bye: TransactionID? = nil, ack: LeftDialog.Acknowledgement? = nil) {
+    /// without it: then `bye`'s handler hears of its answer. `repeatACK`: gets each 2xx that is still repeated.
+    package func removeDialog(
+        _ key: TransactionKey, after bye: TransactionID? = nil, repeatACK: ((Message) -> Void)? = nil
+    ) {
         if let bye, layer.isLive(bye) {
-            dialogs.set(ack == nil ? leftDialog : LeftDialog(endpoint: self, ack: ack), of: key)
+            dialogs.set(repeatACK == nil ? leftDialog : LeftDialog(endpoint: self, repeatACK: repeatACK), of: key)
             if case .client(let handler) = users[bye] {
                 users.set(.leaving(key, handler), of: bye)
             } else {
@@ -257,9 +259,20 @@ package final class SIPEndpoint {
 
     private func tell(_ id: TransactionID, _ event: ClientTransactionEvent) {
         switch users[id] {
-        case .client(let handler), .leaving(_, let handler): handler(event)
-        case .nobody, .server, .left: break
+        case .client(let handler): handler(event)
+        case .leaving(let key, let handler):
+            handler(event)
+            forgetLeaver(key, by: id, event)
+        case .left(let key): forgetLeaver(key, by: id, event)
+        case .nobody, .server: break
         }
+    }
+
+    /// Who has taken our BYE repeats no 2xx: nothing of the call has to be kept for the rest of the transaction, which is its longest part.
+    private func forgetLeaver(_ key: TransactionKey, by bye: TransactionID, _ event: ClientTransactionEvent) {
+        guard case .response(let response, _) = event, response.status >= 200 else { return }
+        users.set(.left(key), of: bye)
+        dialogs.set(leftDialog, of: key)
     }
 
     /// A request with a To tag belongs to a dialog of ours or to none (481, RFC 3261 section 12.2.2).

@@ -17,7 +17,8 @@ package struct TelephoneEventPacket: Equatable, Sendable {
     }
 }
 
-package struct TelephoneEventSender: Sendable {
+/// The keys of one stream, one after the other. An object: few sessions send keys, and those that do not are smaller without it.
+package final class TelephoneEventSender {
     private enum State {
         case idle
         case pressing
@@ -53,7 +54,7 @@ package struct TelephoneEventSender: Sendable {
 
     /// Starts an event with the next tick. `duration` and `gap` in units of the event's clock, rounded up to ticks; the gap is at least
     /// two ticks, in which the end packets are repeated. Only while idle.
-    package mutating func start(code: UInt8, duration: UInt32, gap: UInt32, volume: UInt8 = 10) {
+    package func start(code: UInt8, duration: UInt32, gap: UInt32, volume: UInt8 = 10) {
         precondition(isIdle, "one event at a time")
         payload = TelephoneEventPayload(code: code, isEnd: false, volume: volume, duration: 0)
         remaining = max(duration, unitsPerTick)
@@ -64,12 +65,12 @@ package struct TelephoneEventSender: Sendable {
     }
 
     /// Lets go of the key at the next tick: a press as long as its caller wants.
-    package mutating func release() {
+    package func release() {
         if isPressing { remaining = elapsed + unitsPerTick }
     }
 
     /// The packet of this tick; nil in a gap and while idle. Call it once a tick. `now` is the stream's timestamp in the event's clock.
-    package mutating func next(timestamp now: UInt32) -> TelephoneEventPacket? {
+    package func next(timestamp now: UInt32) -> TelephoneEventPacket? {
         switch state {
         case .idle: return nil
         case .pressing:

@@ -160,6 +160,9 @@ extension InviteSession {
         acknowledgements.last.map { ($0.request, $0.remoteTag) }
     }
 
+    /// Whether there was a 2xx to an INVITE of ours.
+    package var hasAcknowledged: Bool { !acknowledgements.isEmpty }
+
     private mutating func remember(_ ack: OutgoingRequest, _ cSeq: UInt32, _ remoteTag: [UInt8]) {
         if acknowledgements.count >= 8 { acknowledgements.removeFirst() }
         acknowledgements.append((cSeq, remoteTag, ack))
