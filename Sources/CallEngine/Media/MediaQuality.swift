@@ -39,7 +39,9 @@ extension MediaSession {
     var oneWay: OneWayAudio? {
         if expectsMedia, !hasHeard, stream.packetCount >= muchSent { return .hearsNothing }
         // One report may have crossed our first packets.
-        if maySend, let hearing, hearing.reports >= 2, hearing.report == nil, stream.packetCount >= muchSent * 5 / 2 { return .isNotHeard }
+        if maySend, let hearing, hearing.reports >= 2, hearing.report == nil, stream.packetCount >= muchSent * 5 / 2 {
+            return .isNotHeard
+        }
         return nil
     }
 
