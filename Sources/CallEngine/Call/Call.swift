@@ -26,6 +26,8 @@ package final class Call {
     var trace: CallTrace?
     /// The line that it came by or goes out through; nil without one.
     package var line: LineSettings? { lineIndex.map { shard.settings.lines[$0] } }
+    /// The line whose user name and password prove who this end is, to whom the call goes now.
+    var accountLine: LineSettings? { target?.leavesLine == true ? nil : line }
     /// Where the shard keeps it; nil once it has left.
     var place: Int?
     /// Which of the engine's lines.
@@ -174,7 +176,7 @@ package final class Call {
 
     /// A request in the dialog, with a transaction of its own.
     private func send(_ request: OutgoingRequest) {
-        let request = isChallenged ? request.adding(shard.credentials(for: line, request)) : request
+        let request = isChallenged ? request.adding(shard.credentials(for: accountLine, request)) : request
         let (session, sent) = (session, loop.now)
         let id = transact(request.octets, request.method, request.branch, to: nextHop(request)) { [self] event in
             (session?.owner ?? self).heard(event, of: request, sent: sent)
@@ -187,7 +189,7 @@ package final class Call {
         switch event {
         case .response(let response, _):
             if response.status == 401 || response.status == 407, request.challenges < OutgoingRequest.challengeLimit,
-                let refused = try? Message(parsing: request.octets), shard.challenged(line, by: response, request: refused)
+                let refused = try? Message(parsing: request.octets), shard.challenged(accountLine, by: response, request: refused)
             {
                 isChallenged = true
                 return update { $0.send(again: request, into: &$1) }

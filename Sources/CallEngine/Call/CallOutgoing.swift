@@ -70,8 +70,8 @@ extension Call {
         writer.request(
             .invite, uri: placing.uri, end: placing.end, branch: branch, routes: placing.routes, from: placing.from,
             to: placing.to, callID: placing.callID, cSeq: placing.cSeq)
-        if let line {
-            let credentials = shard.credentials(for: line, method: "INVITE", uri: placing.uri, body: placing.offer)
+        if let accountLine {
+            let credentials = shard.credentials(for: accountLine, method: "INVITE", uri: placing.uri, body: placing.offer)
             if !credentials.isEmpty { isChallenged = true }
             writer.append(credentials)
         }
@@ -217,7 +217,7 @@ extension Call {
     }
 
     private func answer(challenge response: Message) -> Bool {
-        guard let session, challenges < 3, shard.challenged(line, by: response, request: session.machine.invite) else {
+        guard let session, challenges < 3, shard.challenged(accountLine, by: response, request: session.machine.invite) else {
             return false
         }
         challenges += 1

@@ -38,6 +38,7 @@ extension Call {
     private func goOn(to next: OutgoingTarget) {
         target = next
         challenges = 0
+        isChallenged = false
         noResponse = false
         if let way = next.goesByRegistration ? line.flatMap({ shard.lines.way(of: $0.name) }) : nil {
             route = CallRoute(way: way)
@@ -46,8 +47,10 @@ extension Call {
         route = nil
         if let hop = next.hop { return placeAgain(at: hop) }
         shard.resolver.resolve(next.server) { [self] hops in
-            // It was hung up meanwhile, or there is nobody.
             guard !state.isEnded, let first = hops.first else {
+                // It was hung up meanwhile, or there is nobody: then others may be left.
+                redirections?.refused = "\(next.server.host) was not found"
+                if goesOnElsewhere(480, nil) { return }
                 finish(CallEnd(by: .engine, cause: .unreachable, detail: "\(next.server.host) was not found"))
                 return leave()
             }

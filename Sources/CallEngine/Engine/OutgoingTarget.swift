@@ -24,6 +24,8 @@ final class OutgoingTarget {
     let line: Int?
     /// It goes by what that line has registered.
     let goesByRegistration: Bool
+    /// It was redirected to somebody who is not the line's server, and gets none of its credentials.
+    let leavesLine: Bool
 
     init(_ text: String, line lineName: String?, settings: EngineSettings) throws(CallControlError) {
         func invalid(_ why: String) -> CallControlError { .invalid(operation: "call", why: why) }
@@ -47,6 +49,7 @@ final class OutgoingTarget {
         guard uri.scheme != .tel else { throw invalid("\"\(text)\": a number is called through a line (line:NAME/number)") }
         guard uri.isSIP else { throw invalid("\"\(text)\": only sip:, sips: and tel: targets can be called") }
         goesByRegistration = way?.registration != nil
+        leavesLine = false
         self.uri = uri
         requestURI = Array(uri.octetsOfURI)
         to = [UInt8(ascii: "<")] + requestURI + [UInt8(ascii: ">")]
@@ -72,8 +75,10 @@ final class OutgoingTarget {
         let way = first.line.map { settings.lines[$0] }
         goesByRegistration = way?.registration != nil
         if let way, goesByRegistration || (uri.host.lowercased() == way.server.lowercased() && uri.port == way.port) {
+            leavesLine = false
             (server, path) = (way.serverTarget, way.path)
         } else {
+            leavesLine = way != nil
             (server, path) = (ServerTarget(host: uri.host, port: uri.port, transport: uri.transport), "/")
         }
         hop = try Self.hop(server, uri, settings)
@@ -108,6 +113,7 @@ final class OutgoingTarget {
         lineName = nil
         line = nil
         goesByRegistration = false
+        leavesLine = false
         path = "/"
         self.uri = uri
         requestURI = binding.contact

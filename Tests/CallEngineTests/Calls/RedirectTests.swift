@@ -27,7 +27,9 @@ import Testing
                 at: "192.0.2.1",
                 settings: { settings in
                     settings.redirects = .init(limit: limit, allows: allows)
-                    settings.lines = [LineSettings(name: "trunk", server: "192.0.2.11")]
+                    settings.lines = [
+                        LineSettings(name: "trunk", server: "192.0.2.11", username: "trunk", password: Secret("geheim"))
+                    ]
                     settings.lines[0].redirects = lineLimit
                 },
                 trace: { traced in
@@ -53,6 +55,9 @@ import Testing
                 if let values = contacts[user] {
                     status = 302
                     rows = values.map { "Contact: \($0)\r\n" }.joined()
+                } else if user.hasPrefix("asks") {
+                    status = 401
+                    rows = "WWW-Authenticate: Digest realm=\"\(host)\", nonce=\"n\", qop=\"auth\"\r\n"
                 } else if user.hasPrefix("busy") || user.hasPrefix("never") {
                     status = user.hasPrefix("busy") ? 486 : 603
                 } else {
@@ -150,6 +155,31 @@ import Testing
         let scene = try Scene(seed: 108, limit: 0, lineLimit: 1, contacts: ["100": ["<sip:200@192.0.2.12>"]])
         let call = try scene.call("100", line: "trunk")
         #expect(call.state == .answered && scene.visits == ["100@11", "200@12"] && call.info.line == "trunk")
+        #expect(scene.end(call) == [])
+    }
+
+    /// Whoever a trunk sends calls on to could try passwords against what they got.
+    @Test func credentialsOfALineAreForItsServer() throws {
+        let scene = try Scene(seed: 110, contacts: ["100": ["<sip:asks@192.0.2.12>", "<sip:asks@192.0.2.11>;q=0.1"]])
+        let call = try scene.call("100", line: "trunk")
+        // Its own server is answered as often as it asks.
+        #expect(Array(scene.visits.prefix(3)) == ["100@11", "asks@12", "asks@11"] && scene.visits.count > 3)
+        #expect(call.info.sipStatus == 401)
+        let foreign = scene.invites.filter { (try? $0.requestURI().host) == "192.0.2.12" }
+        #expect(foreign.count == 1 && foreign.allSatisfy { !$0.has(.authorization) })
+        #expect(scene.invites.contains { $0.has(.authorization) })
+        #expect(scene.end() == [])
+    }
+
+    @Test func aHostThatIsNotFoundIsPassedOver() throws {
+        let scene = try Scene(
+            seed: 111,
+            contacts: ["old": ["<sip:a@nowhere.invalid>, <sip:new@192.0.2.12>;q=0.5"], "lost": ["<sip:a@nowhere.invalid>"]])
+        let call = try scene.call("sip:old@192.0.2.11")
+        #expect(call.state == .answered && scene.visits == ["old@11", "new@12"])
+        let lost = try scene.call("sip:lost@192.0.2.11")
+        guard case .ended(let end) = lost.state else { Issue.record("it goes on"); return }
+        #expect(end.cause == .unreachable && end.detail == "nowhere.invalid was not found")
         #expect(scene.end(call) == [])
     }
 
