@@ -35,12 +35,18 @@ final class ReferralDialog: DialogUser {
         shard.endpoint.respond(id, status: status, writer.octets)
     }
 
+    /// Does nothing once the far side wants to hear no more.
     func notify(_ status: Int, isLast: Bool) {
+        guard registration != nil else { return }
         let (rows, body) = Referral.notification(status, isLast: isLast)
         let request = dialog.request(
             .notify, end: end, branch: shard.endpoint.newBranch(), headers: rows, body: body,
             type: "message/sipfrag;version=2.0")
-        shard.endpoint.send(request.octets, method: .notify, branch: request.branch, to: hop) { _ in }
+        shard.endpoint.send(request.octets, method: .notify, branch: request.branch, to: hop) { [weak self] event in
+            // Who does not know the subscription, or is not there, is told no more (RFC 6665 section 4.2.2).
+            if case .response(let response, _) = event, response.status < 300 { return }
+            self?.leave()
+        }
         if isLast { leave() }
     }
 
@@ -55,9 +61,11 @@ final class ReferralDialog: DialogUser {
         let status = request.method == .subscribe ? 200 : 481
         var writer = MessageWriter(capacity: request.octets.count + 64)
         writer.response(status, to: request, tag: tag[...], source: hop.address)
-        if status == 200 { writer.header("Expires", min(request.number(.expires) ?? 60, 60)) }
+        let seconds = min(request.number(.expires) ?? 60, 60)
+        if status == 200 { writer.header("Expires", seconds) }
         writer.finish()
         shard.endpoint.respond(transaction, status: status, writer.octets)
+        if status == 200, seconds == 0 { leave() }
     }
 
     func acknowledged(_ ack: Message) {}

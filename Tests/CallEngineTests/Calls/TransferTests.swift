@@ -159,52 +159,89 @@ import Testing
         #expect(world.finish() == [])
     }
 
-    // RFC 4538: the agent's REFER comes outside of its call and names it. The agent is a peer of our own making.
+    /// A call through a bridge to an agent of our own making, who asks for its transfer to a phone that rings or answers.
+    private final class AgentsCall {
+        let agent: SIPPeer
+        let caller: Call
+        var targets: [Call] = []
+        /// Target-Dialog with the agent's tag and this one of the other end.
+        var named: (_ tag: String?) -> String = { _ in "" }
+
+        init(_ world: VirtualWorld, isAnswered: Bool) throws {
+            var ivrSees: Message?
+            let agent = try SIPPeer(world, "192.0.2.3")
+            agent.answer = { [unowned agent] request in
+                if request.method == .invite { ivrSees = request }
+                return .init(status: 200, body: request.method == .invite ? agent.description : "")
+            }
+            self.agent = agent
+            _ = try world.engine(at: "192.0.2.1") { call in
+                var request = BridgeRequest(targets: ["sip:agent@192.0.2.3"], timeout: .seconds(10))
+                request.mayTransfer = { _ in true }
+                let task = call.loop.spawn { _ = try? await call.bridge(request) }
+                call.onEnd = { _ in task.cancel() }
+            }
+            caller = try world.engine(at: "192.0.2.2").shard(0).place(CallRequest(target: "sip:ivr@192.0.2.1"))
+            _ = try world.engine(at: "192.0.2.4") { [unowned self] call in
+                targets.append(call)
+                call.loop.spawn { if isAnswered { try? await call.answer() } else { try? call.ring() } }
+            }
+            world.loop.run(for: .seconds(2))
+            #expect(caller.state == .answered)
+            let invite = try #require(ivrSees)
+            let callID = String(decoding: invite.callID, as: UTF8.self)
+            let own = String(decoding: try #require(try invite.from().tag), as: UTF8.self)
+            named = { "Target-Dialog: \(callID);local-tag=raw;remote-tag=\($0 ?? own)\r\n" }
+        }
+
+        func refer(_ rows: String = "") -> Message? { agent.request("REFER", "Refer-To: <sip:target@192.0.2.4>\r\n\(rows)") }
+        var notes: [Message] { agent.requests.filter { $0.method == .notify } }
+    }
+
+    // RFC 4538: the agent's REFER comes outside of its call and names it.
     @Test(arguments: [true, false]) func `a REFER outside of the call transfers when it names it`(isAnswered: Bool) throws {
         let world = VirtualWorld(seed: 53)
-        var ivrSees: Message?
-        let agent = try SIPPeer(world, "192.0.2.3")
-        agent.answer = { [unowned agent] request in
-            if request.method == .invite { ivrSees = request }
-            return .init(status: 200, body: request.method == .invite ? agent.description : "")
-        }
-        var targets: [Call] = []
-        _ = try world.engine(at: "192.0.2.1") { call in
-            var request = BridgeRequest(targets: ["sip:agent@192.0.2.3"], timeout: .seconds(10))
-            request.mayTransfer = { _ in true }
-            let task = call.loop.spawn { _ = try? await call.bridge(request) }
-            call.onEnd = { _ in task.cancel() }
-        }
-        _ = try world.engine(at: "192.0.2.4") { call in
-            targets.append(call)
-            call.loop.spawn { if isAnswered { try? await call.answer() } else { try? call.ring() } }
-        }
-        let caller = try world.engine(at: "192.0.2.2").shard(0).place(CallRequest(target: "sip:ivr@192.0.2.1"))
-        world.loop.run(for: .seconds(2))
-        #expect(caller.state == .answered)
-        let invite = try #require(ivrSees)
-        let callID = String(decoding: invite.callID, as: UTF8.self)
-        let tag = String(decoding: try #require(try invite.from().tag), as: UTF8.self)
-        let refer = "Refer-To: <sip:target@192.0.2.4>\r\n"
-        #expect(agent.request("REFER", refer)?.status == 603, "nobody's call")
-        #expect(agent.request("REFER", "\(refer)Target-Dialog: \(callID);local-tag=raw\r\n")?.status == 400)
-        #expect(agent.request("REFER", "\(refer)Target-Dialog: \(callID);local-tag=x;remote-tag=\(tag)\r\n")?.status == 481)
-        let accepted = agent.request("REFER", "\(refer)Target-Dialog: \(callID);local-tag=raw;remote-tag=\(tag)\r\n")
+        let scene = try AgentsCall(world, isAnswered: isAnswered)
+        #expect(scene.refer()?.status == 603, "nobody's call")
+        #expect(scene.refer(scene.named(nil).replacing(/;remote-tag=.*\r\n/, with: "\r\n"))?.status == 400)
+        #expect(scene.refer(scene.named(nil).replacing("local-tag=raw", with: "local-tag=x"))?.status == 481)
+        #expect(scene.refer(scene.named("x"))?.status == 481)
+        let accepted = scene.refer(scene.named(nil))
         #expect(accepted?.status == 202)
         world.loop.run(for: .seconds(2))
-        #expect(targets.count == 1)
+        #expect(scene.targets.count == 1)
         // How it goes is told in the dialog that the REFER made, not in the call's.
-        let notes = agent.requests.filter { $0.method == .notify }
-        #expect(!notes.isEmpty && notes.allSatisfy { $0.callID.elementsEqual(accepted?.callID ?? []) })
+        #expect(!scene.notes.isEmpty && scene.notes.allSatisfy { $0.callID.elementsEqual(accepted?.callID ?? []) })
         if isAnswered {
-            #expect(notes.last?.body.starts(with: Array("SIP/2.0 200".utf8)) == true && targets[0].state == .answered)
-            #expect(caller.state == .answered)
+            #expect(scene.notes.last?.body.starts(with: Array("SIP/2.0 200".utf8)) == true)
+            #expect(scene.targets[0].state == .answered && scene.caller.state == .answered)
         }
-        caller.hangUp(.normal)
+        scene.caller.hangUp(.normal)
         world.loop.run(for: .seconds(3))
-        #expect(agent.requests.last { $0.method == .notify }?.header("Subscription-State")?.hasPrefix("terminated") == true)
-        #expect(targets.allSatisfy { $0.state.isEnded })
-        agent.close()
+        #expect(scene.notes.last?.header("Subscription-State")?.hasPrefix("terminated") == true)
+        #expect(scene.targets.allSatisfy { $0.state.isEnded })
+        scene.agent.close()
+        #expect(world.finish() == [])
+    }
+
+    // RFC 6665 sections 4.1.2.3 and 4.2.2: it has unsubscribed, or does not know the subscription.
+    @Test(arguments: [true, false]) func `who wants to hear no more of a transfer does not`(unsubscribes: Bool) throws {
+        let world = VirtualWorld(seed: 54)
+        let scene = try AgentsCall(world, isAnswered: false)
+        if !unsubscribes { scene.agent.answer = { _ in .init(status: 481) } }
+        let accepted = try #require(scene.refer(scene.named(nil)))
+        world.loop.run(for: .seconds(2))
+        if unsubscribes {
+            let answer = scene.agent.request("SUBSCRIBE", "Event: refer\r\nExpires: 0\r\n", within: accepted)
+            #expect(answer?.status == 200 && answer?.header("Expires") == "0")
+        }
+        let told = scene.notes.count
+        #expect(told >= 1 && scene.targets.first?.state.isEnded == false)
+        scene.agent.answer = { _ in .init(status: 200) }
+        scene.caller.hangUp(.normal)
+        world.loop.run(for: .seconds(3))
+        #expect(scene.notes.count == told)
+        scene.agent.close()
         #expect(world.finish() == [])
     }
 }
