@@ -215,7 +215,7 @@ import Testing
         ("sip: { tls: { certificate: a.pem } }", "1:28: error: `sip.tls.certificate`: there is no file etc/a.pem"),
         ("sip: { tls: { ca: a.pem } }", "1:19: error: `sip.tls.ca`: there is no file etc/a.pem"),
         ("sip: { tls: { verify: false } }", "1:23: warning: servers are believed whatever certificate they show"),
-        ("sip: { tls: { verify: maybe } }", "1:23: error: `sip.tls.verify` is not `maybe`"),
+        ("sip: { tls: { verify: maybe } }", "1:23: error: `sip.tls.verify` is true or false, not `maybe`"),
         ("sip: { tls: { minimum: 1.1 } }", "1:24: error: `sip.tls.minimum` is not `1.1`"),
         ("sip: { tls: { cert: a } }", "1:15: error: `cert` is unknown in `sip.tls`"),
         ("sip: { external: example.com }", "1:18: error: `sip.external` is an address, not `example.com`"),

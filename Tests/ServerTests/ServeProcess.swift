@@ -9,18 +9,22 @@ final class ServeProcess {
     let folder: URL
     private let process = Process()
 
-    /// Starts it with a flow and a configuration of the folder's.
-    init(flow: String, configuration: String = "log: { level: info }\n", sip: String = "udp:127.0.0.1:0") throws {
+    /// Starts it with a flow and a configuration of the folder's, which is FOLDER in `arguments`.
+    init(
+        flow: String, configuration: String = "log: { level: info }\n", sip: String = "udp:127.0.0.1:0",
+        arguments: [String] = []
+    ) throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "ringwright-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         try write(flow, "flow.yaml")
         try write(configuration, "ringwright.yaml")
         try write("", "stderr")
         process.executableURL = Self.program
-        process.arguments = [
-            "serve", folder.appending(path: "flow.yaml").path(), "--config", folder.appending(path: "ringwright.yaml").path(),
-            "--sip", sip, "--http", "127.0.0.1:0"
-        ]
+        process.arguments =
+            [
+                "serve", folder.appending(path: "flow.yaml").path(), "--config", folder.appending(path: "ringwright.yaml").path(),
+                "--sip", sip, "--http", "127.0.0.1:0"
+            ] + arguments.map { $0.replacing("FOLDER", with: folder.path()) }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         process.standardError = try FileHandle(forWritingTo: folder.appending(path: "stderr"))

@@ -31,9 +31,6 @@ extension Call: CallControl {
         return info
     }
 
-    /// The Call-ID of its messages; empty when none was sent or received.
-    package var callID: String { session.map { String(decoding: $0.machine.invite.callID, as: UTF8.self) } ?? "" }
-
     /// The counts of RTP alone, without the cost of `info`.
     package var mediaReport: MediaReport { finalReport ?? media?.report ?? MediaReport() }
 

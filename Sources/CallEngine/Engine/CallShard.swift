@@ -89,6 +89,7 @@ package final class CallShard {
         writer.header("Supported", text: screening.supported)
         writer.append(Self.eventRow)
         capabilityRows = writer.octets
+        traces?.onIdle = { [weak self] in self?.observePassing() }
         observePassing()
         endpoint.onRequest = { [weak self] message, id, hop in self?.received(message, id, from: hop) }
     }

@@ -86,7 +86,7 @@ package final class Engine: Sendable {
                     index == 0
                     ? front.onLoop
                     : RemoteSender(
-                        loop: loop, front: front, handles: handles, trace: trace,
+                        loop: loop, front: front, handles: handles,
                         addressing: LocalAddressing(listeners: listeners, external: settings.external))
                 let shard = CallShard(
                     index: index, of: loops.count, loop: loop, settings: settings, sender: sender, hostNames: hostNames,
@@ -218,7 +218,18 @@ package final class Engine: Sendable {
         for shard in shards { shard.run { $0.observePassing() } }
     }
 
-    /// Ends all calls and closes everything. Not from a loop. What was to be said to peers is given `grace` to go out.
+    /// Waits until every request of this end is answered, as long as `limit`: a BYE may be lost, and is sent again while this end lives.
+    /// Not from a loop.
+    package func settle(within limit: Duration) {
+        let waits = shards.map { shard in
+            let isSettled = Outcome<Void>()
+            shard.run { $0.endpoint.settle(by: $0.loop.now + limit) { isSettled.set(()) } }
+            return isSettled
+        }
+        for wait in waits { wait.wait() }
+    }
+
+    /// Ends all calls and closes everything, whatever peers still have to answer (`settle`). Not from a loop.
     package func close() {
         for shard in shards { shard.runAndWait { $0.close() } }
         keeper?.runAndWait { $0.close() }
@@ -231,26 +242,17 @@ private final class RemoteSender: MessageSender {
     private let loop: EventLoop
     private let front: LoopBound<SignalingFront>
     private let senders: [DatagramSender]
-    private let trace: (@Sendable (TracedMessage) -> Void)?
     private var addressing: LocalAddressing
 
-    init(
-        loop: EventLoop, front: LoopBound<SignalingFront>, handles: [DatagramHandle],
-        trace: (@Sendable (TracedMessage) -> Void)?, addressing: LocalAddressing
-    ) {
+    init(loop: EventLoop, front: LoopBound<SignalingFront>, handles: [DatagramHandle], addressing: LocalAddressing) {
         self.loop = loop
         self.front = front
-        self.trace = trace
         senders = handles.map { $0.sender(on: loop) }
         self.addressing = addressing
     }
 
     func send(_ octets: [UInt8], to hop: Hop) {
         if hop.transport == .udp, let index = addressing.socket(for: hop, on: loop) {
-            if let trace {
-                let local = addressing.address(to: hop, on: loop)
-                trace(TracedMessage(at: loop.now, direction: .sent, local: local, remote: hop.address, bytes: octets))
-            }
             octets.withUnsafeBytes { senders[index].send($0, to: hop.address) }
         } else {
             front.run { $0.send(octets, to: hop) }

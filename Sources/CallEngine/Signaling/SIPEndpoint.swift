@@ -84,6 +84,12 @@ package final class SIPEndpoint {
     /// Requests that were sent again because no answer came in time.
     package var retransmissions: Int { layer.counters.retransmissions }
 
+    /// Calls `done` when every request of this end has its final response, or at `end`: what was lost is sent again until then.
+    package func settle(by end: Instant, _ done: @escaping () -> Void) {
+        guard layer.awaitsResponses, loop.now < end else { return done() }
+        loop.schedule(after: .milliseconds(10)) { self.settle(by: end, done) }
+    }
+
     package var timers: TransactionTimers { layer.timers }
     /// True until the transaction is over.
     package func isLive(_ id: TransactionID) -> Bool { layer.isLive(id) }

@@ -5,9 +5,9 @@ import Reactor
 import SIP
 
 extension CallShard {
-    /// What passes is looked at only by who wants it. After tracing began or ended.
+    /// What passes is looked at only by who wants it. After tracing was changed, and when the last trace has ended.
     func observePassing() {
-        let traces = traces.flatMap { $0.isNeeded ? $0 : nil }
+        let traces = traces.flatMap { $0.renew() ? $0 : nil }
         guard observer != nil || traces != nil else { return endpoint.onPassing = nil }
         endpoint.onPassing = { [observer] message in
             observer?(message)
@@ -17,12 +17,12 @@ extension CallShard {
 
     /// Of a call that came in. Its INVITE has passed already.
     func beginTrace(of call: Call, _ invite: Message) {
-        guard let traces else { return }
+        guard let traces, let settings = traces.settings else { return }
         let from = (try? invite.from().uri())?.user
         let traced = TracedCall(
             id: call.id, direction: .inbound, line: call.line?.name ?? "", from: from ?? "",
             to: (try? invite.requestURI())?.user ?? "")
-        guard let trace = traces.tracing.begin(traced, on: loop) else { return }
+        guard let trace = traces.tracing.begin(traced, settings, on: loop) else { return }
         call.trace = trace
         trace.add(
             TracedMessage(
@@ -32,12 +32,12 @@ extension CallShard {
 
     /// Of a call that is about to be placed. Its trace is found by its Call-ID once it has one.
     func beginTrace(of call: Call, _ target: OutgoingTarget, from: String?) {
-        guard let traces else { return }
+        guard let traces, let settings = traces.settings else { return }
         let from = call.line.map { $0.from(from) } ?? from
         let traced = TracedCall(
             id: call.id, direction: .outbound, line: call.line?.name ?? "", from: Self.user(from ?? ""),
             to: target.uri.user)
-        call.trace = traces.tracing.begin(traced, on: loop)
+        call.trace = traces.tracing.begin(traced, settings, on: loop)
     }
 
     /// The call has left.

@@ -14,6 +14,8 @@ package final class CallTracing: Sendable {
         /// Calls that were selected.
         var selected: UInt64 = 0
         var isStopped = false
+        /// Why the oldest folders do not go: told once.
+        var roomFailure: String?
     }
 
     /// With a thread of its own, which begins at once.
@@ -50,8 +52,8 @@ package final class CallTracing: Sendable {
     }
 
     /// The trace of a call that begins; nil when it is not to be traced.
-    func begin(_ call: TracedCall, on loop: EventLoop) -> CallTrace? {
-        guard let settings, settings.selects(call) else { return nil }
+    func begin(_ call: TracedCall, _ settings: TraceSettings, on loop: EventLoop) -> CallTrace? {
+        guard settings.selects(call) else { return nil }
         let isTraced = state.withLock { state -> Bool in
             defer { state.selected += 1 }
             guard state.selected % UInt64(settings.sample) == 0 else { return false }
@@ -92,9 +94,16 @@ package final class CallTracing: Sendable {
     func ended(_ settings: TraceSettings, _ event: TraceEvent?) {
         state.withLock { $0.counters.active -= 1 }
         if let event { onEvent(event) }
-        guard let names = try? Folder.names(in: settings.folder).filter(TraceFiles.isName), names.count > settings.kept else {
-            return
+        do throws(SystemError) {
+            try TraceFiles.makeRoom(in: settings)
+            state.withLock { $0.roomFailure = nil }
+        } catch {
+            let reason = "\(error)"
+            let isNew = state.withLock { state in
+                defer { state.roomFailure = reason }
+                return state.roomFailure != reason
+            }
+            if isNew, event != nil { onEvent(.noRoom(folder: settings.folder, reason: reason)) }
         }
-        for name in names.sorted().prefix(names.count - settings.kept) { try? Folder.remove("\(settings.folder)/\(name)") }
     }
 }

@@ -7,6 +7,10 @@ import SIP
 /// Belongs to its loop.
 final class ShardTraces {
     let tracing: CallTracing
+    /// What calls get that begin from now on; nil: they are not traced.
+    private(set) var settings: TraceSettings?
+    /// The last trace has ended.
+    var onIdle: (() -> Void)?
     private let loop: EventLoop
     private var traces: [[UInt8]: CallTrace] = [:]
     private var lingering: [[UInt8]: LoopTimer] = [:]
@@ -19,8 +23,11 @@ final class ShardTraces {
         self.linger = linger
     }
 
-    /// Whether messages have to be looked at.
-    var isNeeded: Bool { !traces.isEmpty || tracing.settings != nil }
+    /// Takes what `tracing` says now; whether messages have to be looked at.
+    func renew() -> Bool {
+        settings = tracing.settings
+        return !traces.isEmpty || settings != nil
+    }
 
     func add(_ trace: CallTrace, callID: ArraySlice<UInt8>) { traces[Array(callID)] = trace }
 
@@ -39,9 +46,11 @@ final class ShardTraces {
         }
         trace.settle()
         lingering[callID] = loop.schedule(after: linger) { [weak self] in
-            self?.lingering[callID] = nil
-            self?.traces[callID] = nil
             trace.finish()
+            guard let self else { return }
+            lingering[callID] = nil
+            traces[callID] = nil
+            if traces.isEmpty { onIdle?() }
         }
     }
 

@@ -42,15 +42,15 @@ struct TraceFiles {
         self.settings = settings
         self.start = start
         self.wall = Int64(wall * 1e6) * 1000
-        folder = "\(settings.folder)/\(Self.name(call.id, at: Int64(wall)))"
+        folder = "\(settings.folder)/\(Self.name(call.id, at: Int(wall)))"
         ladder = CallLadder(direction: call.direction, start: start)
     }
 
     /// `20260102T030405Z-4f0c…`: sorted by name is sorted by time.
-    static func name(_ id: String, at seconds: Int64) -> String {
-        let day = CivilDay(daysSince1970: seconds / 86_400)
+    static func name(_ id: String, at seconds: Int) -> String {
+        let day = CivilDate(daysSince1970: seconds / 86_400)
         let second = seconds % 86_400
-        func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
         return
             "\(day.year)\(two(day.month))\(two(day.day))T\(two(second / 3600))\(two(second / 60 % 60))\(two(second % 60))Z-\(id)"
     }
@@ -62,6 +62,20 @@ struct TraceFiles {
         return parts[0].enumerated().allSatisfy { index, octet in
             index == 8 ? octet == UInt8(ascii: "T") : index == 15 ? octet == UInt8(ascii: "Z") : (48...57).contains(octet)
         }
+    }
+
+    /// Removes the oldest folders of those that are too many. One that does not go keeps none of the others.
+    static func makeRoom(in settings: TraceSettings) throws(SystemError) {
+        let names = try Folder.names(in: settings.folder).filter(isName)
+        var failure: SystemError?
+        for name in names.sorted().prefix(max(0, names.count - settings.kept)) {
+            do throws(SystemError) {
+                try Folder.remove("\(settings.folder)/\(name)")
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
     }
 
     // MARK: Pieces of work
@@ -151,25 +165,5 @@ struct TraceFiles {
         let when = Ladder.time(record.at, since: start)
         let head = "--- \(when) \(way) \(record.remote) (here: \(record.local), \(record.transport.name))\n"
         return Array(head.utf8) + octets.filter { $0 != UInt8(ascii: "\r") } + [UInt8(ascii: "\n")]
-    }
-}
-
-/// A day of the Gregorian calendar.
-private struct CivilDay {
-    var year: Int64
-    var month: Int64
-    var day: Int64
-
-    /// From March on each year, so that the leap day is the last; 146,097 days are 400 years.
-    init(daysSince1970 days: Int64) {
-        let shifted = days + 719_468
-        let era = shifted / 146_097
-        let dayOfEra = shifted % 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let shiftedMonth = (5 * dayOfYear + 2) / 153
-        day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
-        month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-        year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 }

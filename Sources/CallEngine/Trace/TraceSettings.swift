@@ -57,6 +57,8 @@ package enum TraceEvent: Equatable, Sendable {
     case written(call: String, folder: String)
     /// The files of the call cannot be written; in words.
     case failed(call: String, reason: String)
+    /// The oldest folders cannot be removed, so that there are more than were asked for; in words.
+    case noRoom(folder: String, reason: String)
 }
 
 /// What tracing did since the start.

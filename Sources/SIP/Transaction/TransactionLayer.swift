@@ -118,6 +118,17 @@ package struct TransactionLayer: Sendable {
         return hasher.dialogKey(message, tag: tag)
     }
 
+    /// Whether a request of this end waits for its final response.
+    package var awaitsResponses: Bool {
+        slots.contains { slot in
+            switch slot.machine {
+            case .inviteClient(let machine): machine.state == .calling || machine.state == .proceeding
+            case .client(let machine): machine.state == .trying || machine.state == .proceeding
+            case .free, .inviteServer, .server: false
+            }
+        }
+    }
+
     /// The earliest instant at which `fire` has something to do; `never` without any.
     package mutating func nextDeadline() -> Instant {
         Instant(nanoseconds: queues.nextDeadline { slots[Int($0.slot)].generation == $0.generation })

@@ -127,7 +127,7 @@ package final class CallingParty: Sendable {
             let end = outcome.end ?? CallEnd(by: .engine, cause: .error, detail: "the end was not told")
             let result = CallResult(
                 info: call.info, end: end, target: order.request.target, outcome: outcome, digitsReceived: call.digits.history)
-            let callID = call.callID
+            let callID = call.sipCallID ?? ""
             guard let recording else { return then(Report(result: result, callID: callID)) }
             recording.onEnd = { then(Report(result: result, callID: callID, recording: $0)) }
             recording.stop()
@@ -142,8 +142,10 @@ package final class CallingParty: Sendable {
         }
     }
 
-    /// Ends what is left and every thread. Once, and not from a loop.
+    /// Waits for the answers to what was said last, two seconds at most, and ends what is left and every thread. Once, and not from a
+    /// loop.
     package func close() {
+        engine.settle(within: .seconds(2))
         calling.close()
         client.stopAndWait()
     }

@@ -71,6 +71,7 @@ package enum CallCommand {
             let line: String
             switch event {
             case .written(_, let folder): line = "trace: \(folder)"
+            case .noRoom: continue  // All are kept.
             case .failed(_, let reason):
                 line = "trace (not complete): \(reason)"
                 // As with a recording: what was asked for is not there.

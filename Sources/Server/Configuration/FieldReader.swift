@@ -110,6 +110,14 @@ struct FieldReader {
         return nil
     }
 
+    /// `true` or `false`.
+    func flag(_ key: String) -> Bool? {
+        guard let value = text(key) else { return nil }
+        if let flag = Bool(value.text) { return flag }
+        sink.error(at: value.place, "`\(full(key))` is true or false, not \(value.shown)")
+        return nil
+    }
+
     /// One of a few words; `later` names those that this version does not have.
     func word<Choice: RawRepresentable & CaseIterable>(
         _ key: String, _: Choice.Type, later: [String: String] = [:]

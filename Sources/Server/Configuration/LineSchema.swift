@@ -72,7 +72,7 @@ struct LineSchema {
         readCredentials(sip, into: &result)
         readChallenge(sip, into: &result)
         if let identity = sip.word("identity", LineSettings.Identity.self) { result.identity = identity }
-        if let isTrusted = flag("trust", of: sip) { result.isTrusted = isTrusted }
+        if let isTrusted = sip.flag("trust") { result.isTrusted = isTrusted }
         if let count = sip.integer("redirects", in: 0...20) { result.redirects = count }
         if let value = sip.text("monitor") {
             if let interval = try? FlowDuration.parse(value.text), interval >= .seconds(5), interval <= .seconds(3600) {
@@ -158,7 +158,7 @@ struct LineSchema {
 
     /// `challenge`: the line is known by digest instead of by its address.
     private func readChallenge(_ sip: FieldReader, into line: inout LineSettings) {
-        guard flag("challenge", of: sip) == true, let value = sip.text("challenge") else { return }
+        guard sip.flag("challenge") == true, let value = sip.field("challenge") else { return }
         let word = "`\(sip.full("challenge"))`"
         line.isKnownByDigest = true
         if line.registration != nil {
@@ -171,13 +171,6 @@ struct LineSchema {
             )
         }
         line.from = []
-    }
-
-    private func flag(_ key: String, of fields: FieldReader) -> Bool? {
-        guard let value = fields.text(key) else { return nil }
-        if let flag = ["true": true, "false": false][value.text] { return flag }
-        sink.error(at: value.place, "`\(fields.full(key))` is true or false, not \(value.shown)")
-        return nil
     }
 
     private func codecs(_ fields: FieldReader) -> [String]? {

@@ -18,11 +18,6 @@ struct TLSSchema {
         case required
     }
 
-    private enum Verification: String, CaseIterable {
-        case yes = "true"
-        case no = "false"
-    }
-
     func read(_ sip: FieldReader) -> TLSSettings {
         var result = TLSSettings()
         let words = ["certificate", "key", "ca", "verify", "client-certificates", "minimum"]
@@ -33,7 +28,7 @@ struct TLSSchema {
             sink.error(at: key.place, "`\(fields.full("key"))` without a `certificate`")
         }
         if let ca = fields.text("ca"), ca.text != "system", let path = file("ca", of: fields) { result.authorities = .file(path) }
-        if fields.word("verify", Verification.self) == .no, let place = fields.field("verify")?.place {
+        if fields.flag("verify") == false, let place = fields.field("verify")?.place {
             result.verifiesServers = false
             sink.warning(
                 at: place, "servers are believed whatever certificate they show: passwords may go to strangers",

@@ -6,11 +6,6 @@ struct TraceSchema {
     let schema: ConfigurationSchema
     let lines: [String]
 
-    private enum Choice: String, CaseIterable {
-        case yes = "true"
-        case no = "false"
-    }
-
     private static let words = ["folder", "line", "from", "to", "one-in", "calls", "keep", "megabytes", "media", "keys"]
 
     /// nil: no call is traced.
@@ -29,8 +24,8 @@ struct TraceSchema {
         if let count = fields.integer("calls", in: 1...10_000) { result.calls = count }
         if let count = fields.integer("keep", in: 1...100_000) { result.kept = count }
         if let size = fields.integer("megabytes", in: 1...1000) { result.size = size << 20 }
-        if let media = fields.word("media", Choice.self) { result.hasMedia = media == .yes }
-        if let keys = fields.word("keys", Choice.self) { result.showsKeys = keys == .yes }
+        if let hasMedia = fields.flag("media") { result.hasMedia = hasMedia }
+        if let showsKeys = fields.flag("keys") { result.showsKeys = showsKeys }
         return result
     }
 }

@@ -30,6 +30,8 @@ extension LogLine {
 
     init(_ event: TraceEvent) {
         switch event {
+        case .noRoom(let folder, let reason):
+            self.init(.warning, "the oldest traces stay", fields: [("folder", folder), ("why", reason)])
         case .written(let call, let folder): self.init(.info, "call traced", fields: [("call", call), ("folder", folder)])
         case .failed(let call, let reason): self.init(.warning, "call not traced", fields: [("call", call), ("why", reason)])
         }

@@ -17,14 +17,14 @@ import Testing
 
     private func engine(
         at ip: String, _ loops: [EpollLoop], _ workers: MediaWorkers, _ names: WorkerPool,
-        onIncoming: @escaping @Sendable (Call) -> Void
+        trace: (@Sendable (TracedMessage) -> Void)? = nil, onIncoming: @escaping @Sendable (Call) -> Void
     ) throws -> Engine {
         let address = SocketAddress(ip: IPAddress(ip)!, port: 0)
         return try Engine(
             settings: EngineSettings(
                 listeners: [.init(.udp, address), .init(.tcp, address)],
                 limits: .init(calls: 10_000, callsPerSecond: 10_000)), loops: loops, workers: workers, nameWorkers: names,
-            seed: 11, onIncoming: onIncoming)
+            seed: 11, trace: trace, onIncoming: onIncoming)
     }
 
     @Test(arguments: ["udp", "tcp"]) func callsOfTwoEnginesWithTwoLoopsEach(transport: String) throws {
@@ -49,7 +49,15 @@ import Testing
                 spread.withLock { $0.answered[index] += 1 }
             }
         }
-        let client = try engine(at: "127.0.0.3", Array(loops[2..<4]), workers, names) { call in call.hangUp(.normal) }
+        // How often each message was heard of; one that is sent again is another at a later time.
+        let heard = Locked<[String: Int]>([:])
+        let client = try engine(
+            at: "127.0.0.3", Array(loops[2..<4]), workers, names,
+            trace: { message in
+                let key = "\(message.at.nanoseconds) \(message.direction) \(String(decoding: message.bytes, as: UTF8.self))"
+                heard.withLock { $0[key, default: 0] += 1 }
+            }
+        ) { call in call.hangUp(.normal) }
         let port = server.listeners.first { $0.transport.rawValue == transport }!.address.port
         let target = "sip:bot@127.0.0.2:\(port);transport=\(transport)"
         for index in 0..<count {
@@ -75,6 +83,7 @@ import Testing
         let result = spread.withLock { $0 }
         #expect(result.placedEnded == count)
         #expect(result.causes == ["normal"])
+        #expect(heard.withLock { $0.count >= 4 * count && $0.values.allSatisfy { $0 == 1 } }, "each message once")
         #expect(result.answered.allSatisfy { $0 > 5 }, "\(result.answered)")
         #expect(result.ended == result.answered)
         #expect(server.gate.active == 0)
