@@ -32,7 +32,8 @@ package final class VirtualWorld {
         adjust?(&settings)
         let engine = try Engine(
             settings: settings, loops: Array(repeating: loop, count: loops), workers: workers,
-            nameWorkers: .inline(name: "names"), seed: seed &* 31 &+ made, tracing: tracing, trace: trace,
+            nameWorkers: .inline(name: "names"), seed: seed &* 31 &+ made,
+            mediaSeed: seed &* 37 &+ made, tracing: tracing, trace: trace,
             onNotice: onNotice, onIncoming: { _ in })
         for index in 0..<loops { engine.shard(index).onIncoming = onIncoming }
         engines.append(engine)

@@ -259,7 +259,13 @@ package final class Call {
         transactions = []
         session?.owner = nil
         if let moved = session?.movedCallID { shard.onMoved?(moved, false) }
-        if let registration { shard.endpoint.removeDialog(registration, after: bye, repeatACK: repeatsACK) }
+        if let registration {
+            if noResponse, let session {
+                shard.endpoint.abandon(registration) { self.leave(answeredBy: $0, session) }
+            } else {
+                shard.endpoint.removeDialog(registration, after: bye, onAnswer: repeatsACK)
+            }
+        }
         registration = nil
         shard.forget(self)
     }
@@ -272,6 +278,20 @@ package final class Call {
                 return
             }
             shard.endpoint.sendDirect(ack.request.octets, to: nextHop(ack.request))
+        }
+    }
+
+    /// The INVITE that was given up is answered all the same: the answer gets its ACK, and its dialog is left by BYE.
+    private func leave(answeredBy response: Message, _ session: CallSession) {
+        var actions: [SessionAction] = []
+        session.machine.received(response: response, at: loop.now, into: &actions)
+        for action in actions {
+            switch action {
+            case .sendACK(let ack): shard.endpoint.sendDirect(ack.octets, to: nextHop(ack))
+            case .send(let bye):
+                shard.endpoint.send(bye.octets, method: bye.method, branch: bye.branch, to: nextHop(bye)) { _ in }
+            default: break
+            }
         }
     }
 

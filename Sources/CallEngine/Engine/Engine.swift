@@ -29,6 +29,7 @@ package final class Engine: Sendable {
     /// - Parameters:
     ///   - loops: running ones, at least one; the first has the sockets.
     ///   - seed: for tags, branches and Call-IDs; random outside of tests.
+    ///   - mediaSeed: for SSRCs, sequence numbers and the times of reports; nil, as always outside of tests: the system's randomness.
     ///   - tracing: writes the traces of calls. Who made it stops it, after `close`.
     ///   - trace: hears every message, on the loop of its Call-ID.
     ///   - onLine: hears what becomes of registered lines, from any loop.
@@ -38,7 +39,7 @@ package final class Engine: Sendable {
     ///   - onIncoming: gets each call that came in, on the call's loop; it starts the flow there.
     package init(
         settings: EngineSettings, loops: [EventLoop], workers: MediaWorkers, nameWorkers: WorkerPool, seed: UInt64,
-        tracing: CallTracing? = nil, trace: (@Sendable (TracedMessage) -> Void)? = nil,
+        mediaSeed: UInt64? = nil, tracing: CallTracing? = nil, trace: (@Sendable (TracedMessage) -> Void)? = nil,
         onNotice: (@Sendable (SignalingNotice) -> Void)? = nil,
         onLine: @escaping @Sendable (LineEvent) -> Void = { _ in },
         onMessage: (@Sendable (TextMessage) -> Void)? = nil,
@@ -91,7 +92,8 @@ package final class Engine: Sendable {
                 let shard = CallShard(
                     index: index, of: loops.count, loop: loop, settings: settings, sender: sender, hostNames: hostNames,
                     services: MediaServices(
-                        loop: loop, ports: settings.rtpPorts.share(index, of: loops.count), bindTo: bindTo, workers: workers),
+                        loop: loop, ports: settings.rtpPorts.share(index, of: loops.count), bindTo: bindTo, workers: workers,
+                        seed: mediaSeed.map { $0 &+ UInt64(index) }),
                     gate: gate,
                     resolver: HostResolver(
                         loop: loop, workers: nameWorkers, names: settings.names, supported: supported, health: health,

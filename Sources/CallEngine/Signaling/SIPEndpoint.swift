@@ -52,7 +52,7 @@ package final class SIPEndpoint {
     @exclusivity(unchecked) private var wakeAt = Instant.never
     @exclusivity(unchecked) private var users = TransactionUsers()
     @exclusivity(unchecked) private var dialogs = DialogUsers()
-    private lazy var leftDialog = LeftDialog(endpoint: self, repeatACK: nil)
+    private lazy var leftDialog = LeftDialog(endpoint: self, onAnswer: nil)
     /// Why the latest hop failed.
     private var failureReason = ""
     /// A request that starts something: INVITE, OPTIONS, REGISTER and the rest outside of dialogs.
@@ -196,12 +196,12 @@ package final class SIPEndpoint {
     }
 
     /// The dialog is over. While the transaction `bye` of this end lives, a BYE that crosses it is answered with 200. After `release`, or
-    /// without it: then `bye`'s handler hears of its answer. `repeatACK`: gets each 2xx that is still repeated.
+    /// without it: then `bye`'s handler hears of its answer. `onAnswer`: gets each 2xx that is still repeated.
     package func removeDialog(
-        _ key: TransactionKey, after bye: TransactionID? = nil, repeatACK: ((Message) -> Void)? = nil
+        _ key: TransactionKey, after bye: TransactionID? = nil, onAnswer: ((Message) -> Void)? = nil
     ) {
         if let bye, layer.isLive(bye) {
-            dialogs.set(repeatACK == nil ? leftDialog : LeftDialog(endpoint: self, repeatACK: repeatACK), of: key)
+            dialogs.set(onAnswer == nil ? leftDialog : LeftDialog(endpoint: self, onAnswer: onAnswer), of: key)
             if case .client(let handler) = users[bye] {
                 users.set(.leaving(key, handler), of: bye)
             } else {
@@ -210,6 +210,14 @@ package final class SIPEndpoint {
         } else {
             dialogs.remove(key)
         }
+    }
+
+    /// The INVITE of this dialog was given up without a final answer. For 64*T1 more each 2xx that comes goes to `onAnswer` (RFC 3261
+    /// section 13.2.2.4); the dialog is over then.
+    package func abandon(_ key: TransactionKey, onAnswer: @escaping (Message) -> Void) {
+        let left = LeftDialog(endpoint: self, onAnswer: onAnswer)
+        dialogs.set(left, of: key)
+        left.ends(by: loop.schedule(after: timers.timeout) { [weak self] in self?.dialogs.remove(key) })
     }
 
     /// A CANCEL for this INVITE goes to `user`, until it is answered or over.
@@ -315,6 +323,7 @@ package final class SIPEndpoint {
         timer?.cancel()
         timer = nil
         users.removeAll()
+        dialogs.forEach { ($0 as? LeftDialog)?.stop() }
         dialogs.removeAll()
         onRequest = nil
         onHopFailed = nil

@@ -75,5 +75,9 @@ struct DialogUsers {
         return entries[Int(place)]
     }
 
+    func forEach(_ action: (any DialogUser) -> Void) {
+        for case let user? in entries { action(user) }
+    }
+
     mutating func removeAll() { self = DialogUsers() }
 }

@@ -35,9 +35,9 @@ struct ClientRules {
         return nil
     }
 
-    /// Whether an answer still finds somebody: one after timer B, to an INVITE that nobody had answered, does not.
+    /// Whether an answer still finds somebody: twice timer B after the first INVITE, when nobody had answered it.
     func isAwaited(at now: Instant) -> Bool {
-        hasProvisional || isFinal || sends.first.map { now - $0 <= .seconds(32) } ?? false
+        hasProvisional || sends.first.map { now - $0 <= .seconds(64) } ?? false
     }
 
     mutating func received(_ status: Int) {
