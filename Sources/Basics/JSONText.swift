@@ -6,19 +6,30 @@ package indirect enum JSONText: Equatable, Sendable, ExpressibleByStringLiteral,
 {
     case null
     case bool(Bool)
-    case integer(Int64)
-    /// Written with this many digits after the point, without trailing zeros beyond the first.
-    case number(Double, digits: Int)
+    /// A number, written as JSON writes numbers.
+    case figure(String)
     case string(String)
     case array([JSONText])
     case object([(name: String, value: JSONText)])
 
     package init(stringLiteral value: String) { self = .string(value) }
     package init(booleanLiteral value: Bool) { self = .bool(value) }
-    package init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(integerLiteral value: Int64) { self = .count(value) }
 
     /// A whole number.
-    package static func count(_ value: some BinaryInteger) -> JSONText { .integer(Int64(clamping: value)) }
+    package static func count(_ value: some BinaryInteger) -> JSONText { .figure(String(value)) }
+    /// A number with so many digits after the point, without trailing zeros beyond the first; JSON has no infinity and no NaN: they are null.
+    package static func number(_ value: Double, digits: Int) -> JSONText {
+        guard value.isFinite, abs(value) < 1e15 else { return .null }
+        var scale = 1.0
+        for _ in 0..<max(1, digits) { scale *= 10 }
+        let scaled = (abs(value) * scale).rounded()
+        let whole = Int64(scaled / scale)
+        var fraction = String(Int64(scaled) - whole * Int64(scale))
+        fraction = String(repeating: "0", count: max(0, max(1, digits) - fraction.count)) + fraction
+        while fraction.count > 1, fraction.hasSuffix("0") { fraction.removeLast() }
+        return .figure("\(value < 0 && scaled > 0 ? "-" : "")\(whole).\(fraction)")
+    }
     /// Milliseconds with one digit, or null.
     package static func milliseconds(_ value: Duration?) -> JSONText {
         guard let value else { return .null }
@@ -39,8 +50,7 @@ package indirect enum JSONText: Equatable, Sendable, ExpressibleByStringLiteral,
         switch self {
         case .null: text += "null"
         case .bool(let value): text += value ? "true" : "false"
-        case .integer(let value): text += String(value)
-        case .number(let value, let digits): text += Self.figures(value, digits)
+        case .figure(let value): text += value
         case .string(let value): Self.write(value, into: &text)
         case .array(let items):
             text += "["
@@ -59,19 +69,6 @@ package indirect enum JSONText: Equatable, Sendable, ExpressibleByStringLiteral,
             }
             text += "}"
         }
-    }
-
-    /// JSON has no infinity and no NaN: they are null.
-    private static func figures(_ value: Double, _ digits: Int) -> String {
-        guard value.isFinite, abs(value) < 1e15 else { return "null" }
-        var scale = 1.0
-        for _ in 0..<max(1, digits) { scale *= 10 }
-        let scaled = (abs(value) * scale).rounded()
-        let whole = Int64(scaled / scale)
-        var fraction = String(Int64(scaled) - whole * Int64(scale))
-        fraction = String(repeating: "0", count: max(0, max(1, digits) - fraction.count)) + fraction
-        while fraction.count > 1, fraction.hasSuffix("0") { fraction.removeLast() }
-        return "\(value < 0 && scaled > 0 ? "-" : "")\(whole).\(fraction)"
     }
 
     private static func write(_ value: String, into text: inout String) {

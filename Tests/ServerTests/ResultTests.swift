@@ -123,18 +123,6 @@ import Testing
     }
 }
 
-@Suite struct JSONTextTests {
-    @Test(arguments: [
-        (JSONText.number(0.05, digits: 1), "0.1"), (.number(2.999, digits: 2), "3.0"), (.number(-1.25, digits: 2), "-1.25"),
-        (.number(-0.001, digits: 1), "0.0"), (.number(.infinity, digits: 1), "null"), (.number(12.30, digits: 2), "12.3"),
-        (.string("a\"\\\n\u{1}\u{2028}é"), #""a\"\\\n\u0001\u2028é""#), (.array([1, true, .null]), "[1,true,null]"),
-        (.object([]), "{}"), (.count(UInt64.max), "9223372036854775807"), (.milliseconds(.microseconds(1_234_567)), "1234.6")
-    ])
-    func texts(_ value: JSONText, _ text: String) {
-        #expect(value.text == text)
-    }
-}
-
 @Suite struct FiguresTests {
     @Test func metricsHaveEverySetOfLabelsFromTheStart() {
         var figures = ServerFigures(version: "1.0 \"x\"", startedAt: 1000.5)

@@ -1,6 +1,8 @@
 // A ladder as a picture (SVG 1.1): uprights with the parties' addresses, an arrow a message with its label above, dashed ones for media.
 // Pointing at an arrow shows more. It needs no fonts, scripts or style sheets of others.
 
+import Basics
+
 /// Draws one ladder.
 package struct LadderPicture {
     private let ladder: CallLadder
@@ -26,10 +28,10 @@ package struct LadderPicture {
         var text = """
             <svg xmlns="http://www.w3.org/2000/svg" width="\(width)" height="\(height)" viewBox="0 0 \(width) \(height)" \
             role="img" font-family="Helvetica, Arial, sans-serif" font-size="13">
-            <title>\(Self.escaped(title))</title>
+            <title>\(Markup.escaped(title))</title>
             <defs>\(Self.colors.map(Self.head).joined())</defs>
             <rect width="100%" height="100%" fill="#ffffff"/>
-            <text x="16" y="26" font-size="15" font-weight="bold" fill="#222222">\(Self.escaped(title))</text>
+            <text x="16" y="26" font-size="15" font-weight="bold" fill="#222222">\(Markup.escaped(title))</text>
 
             """
         for (index, name) in names.enumerated() {
@@ -38,7 +40,7 @@ package struct LadderPicture {
                 <line x1="\(x)" y1="\(Self.top - 14)" x2="\(x)" y2="\(height - 16)" stroke="#9aa0a6"/>
                 <rect x="\(x - 104)" y="\(Self.top - 42)" width="208" height="26" rx="4" fill="#eef1f4" stroke="#9aa0a6"/>
                 <text x="\(x)" y="\(Self.top - 24)" text-anchor="middle" fill="#222222">\
-                \(Self.escaped(Ladder.fit(name, 32)))</text>
+                \(Markup.escaped(Ladder.fit(name, 32)))</text>
 
                 """
         }
@@ -48,7 +50,7 @@ package struct LadderPicture {
 
     private func row(_ row: CallLadder.Row, y: Int) -> String {
         let (from, to) = (Self.x(row.from), Self.x(row.to))
-        let label = Self.escaped(Ladder.fit(row.label, max(1, abs(row.to - row.from)) * Self.fitting))
+        let label = Markup.escaped(Ladder.fit(row.label, max(1, abs(row.to - row.from)) * Self.fitting))
         guard from != to else {
             return """
                 <text x="\(from + 8)" y="\(y)" font-style="italic" fill="#b3261e">\(label)</text>
@@ -60,7 +62,7 @@ package struct LadderPicture {
         // The head ends at the upright.
         let tip = to > from ? to - 2 : to + 2
         return """
-            <g><title>\(Self.escaped("\(row.label)\n\(row.detail)"))</title>
+            <g><title>\(Markup.escaped("\(row.label)\n\(row.detail)"))</title>
             <text x="8" y="\(y + 4)" font-size="11" fill="#5f6368">\(Ladder.time(row.at, since: ladder.start))</text>
             <text x="\((from + to) / 2)" y="\(y - 5)" text-anchor="middle" fill="\(color)">\(label)</text>
             <line x1="\(from)" y1="\(y)" x2="\(tip)" y2="\(y)" stroke="\(color)" stroke-width="1.6"\(dashes) \
@@ -100,22 +102,5 @@ package struct LadderPicture {
         <marker id="\(name(of: color))" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto">\
         <path d="M0 0L10 5L0 10z" fill="\(color)"/></marker>
         """
-    }
-
-    /// Text as XML takes it (XML 1.0 section 2.2): characters that may not stand in it become a replacement.
-    static func escaped(_ text: String) -> String {
-        var result = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            case "\"": result += "&quot;"
-            case "\n", "\t": result.unicodeScalars.append(scalar)
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F || scalar.value & 0xFFFE == 0xFFFE: result += "\u{FFFD}"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
     }
 }

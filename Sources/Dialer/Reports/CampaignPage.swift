@@ -1,6 +1,7 @@
 // report.html of a campaign: what came of it, over time, and every call that did not pass with what was missed and its ladder.
 
 import Basics
+import FlowEngine
 
 struct CampaignPage {
     private let name: String
@@ -46,7 +47,7 @@ struct CampaignPage {
         if let ladder = row.ladder {
             failures += "<details><summary>messages</summary><pre>\(Markup.escaped(ladder))</pre></details>"
         }
-        failures += "</td><td>\(row.number)</td><td>\(Markup.time(row.started))</td></tr>\n"
+        failures += "</td><td>\(row.number)</td><td>\(Timestamp(secondsSince1970: row.started).rfc3339)</td></tr>\n"
     }
 
     private func index(_ wall: Double) -> Int { max(0, min(changes.count - 1, Int((wall - from) / step))) }

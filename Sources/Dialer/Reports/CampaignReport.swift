@@ -119,7 +119,8 @@ enum CallsTable {
     static func line(_ row: ReportRow) -> String {
         func figure(_ value: Double?, _ digits: Int) -> String { value.map { JSONText.number($0, digits: digits).text } ?? "" }
         let fields = [
-            String(row.row), String(row.number), row.destination, Markup.time(row.started), row.verdict.rawValue,
+            String(row.row), String(row.number), row.destination, Timestamp(secondsSince1970: row.started).rfc3339,
+            row.verdict.rawValue,
             String(row.status), row.cause, figure(row.answer, 1), figure(row.duration, 1), figure(row.score, 2),
             row.verdict == .passed ? "" : row.reason
         ]
@@ -140,7 +141,7 @@ enum JUnit {
         let numbers =
             "tests=\"\(counts.over + skipped)\" failures=\"\(counts.failed)\" errors=\"\(counts.error)\" "
             + "skipped=\"\(skipped)\" time=\"\(time)\""
-        let stamp = span.map { " timestamp=\"\(Markup.time($0.from))\"" } ?? ""
+        let stamp = span.map { " timestamp=\"\(Timestamp(secondsSince1970: $0.from).rfc3339)\"" } ?? ""
         return """
             <?xml version="1.0" encoding="UTF-8"?>
             <testsuites \(numbers)>

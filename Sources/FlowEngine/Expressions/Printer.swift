@@ -1,5 +1,7 @@
 // An expression as text again: with the fewest parentheses, one space around operators. What it prints parses to an equal tree.
 
+import Basics
+
 extension Expression {
     /// The expression in its normal form.
     package var printed: String { Printer.write(root) }
@@ -91,31 +93,11 @@ enum Printer {
         case .uint(let number): "\(number)u"
         case .double(let number) where number.isInfinite: number < 0 ? "-1e999" : "1e999"
         case .double(let number): number.description
-        case .string(let text): quoted(text.unicodeScalars)
-        case .bytes(let bytes): "b\"" + bytes.map { "\\x" + hex(UInt32($0), 2) }.joined() + "\""
+        // JSON's escapes are some of those of expressions.
+        case .string(let text): JSONText.string(text).text
+        case .bytes(let bytes): "b\"" + bytes.map { "\\x" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\""
         case .type(let type): type.rawValue
         default: value.text
         }
-    }
-
-    private static func hex(_ number: UInt32, _ width: Int) -> String {
-        let digits = String(number, radix: 16)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-
-    private static func quoted(_ scalars: String.UnicodeScalarView) -> String {
-        var output = "\""
-        for scalar in scalars {
-            switch scalar {
-            case "\"": output += "\\\""
-            case "\\": output += "\\\\"
-            case "\n": output += "\\n"
-            case "\r": output += "\\r"
-            case "\t": output += "\\t"
-            case _ where scalar.value < 0x20: output += "\\x" + hex(scalar.value, 2)
-            default: output.unicodeScalars.append(scalar)
-            }
-        }
-        return output + "\""
     }
 }

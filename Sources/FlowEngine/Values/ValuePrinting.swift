@@ -32,53 +32,18 @@ extension Value {
 
     /// The value as JSON in one line. Keys become strings; what JSON cannot hold becomes a string as in templates; NaN and the
     /// infinities become the strings `NaN`, `Infinity`, `-Infinity`; none becomes null.
-    package var json: String {
-        var text = ""
-        writeJSON(into: &text)
-        return text
-    }
+    package var json: String { jsonText.text }
 
-    private func writeJSON(into output: inout String) {
+    private var jsonText: JSONText {
         switch self {
-        case .null, .optional(nil): output += "null"
-        case .bool, .int, .uint: output += text
-        case .double(let number): output += number.isFinite ? text : "\"\(text)\""
-        case .optional(let inner?): inner.writeJSON(into: &output)
-        case .list(let elements):
-            output += "["
-            for (place, element) in elements.enumerated() {
-                if place > 0 { output += "," }
-                element.writeJSON(into: &output)
-            }
-            output += "]"
-        case .map(let map):
-            output += "{"
-            for (place, entry) in map.entries.enumerated() {
-                if place > 0 { output += "," }
-                Value.writeJSONString(entry.key.text, into: &output)
-                output += ":"
-                entry.value.writeJSON(into: &output)
-            }
-            output += "}"
-        case .string, .bytes, .duration, .timestamp, .type: Value.writeJSONString(text, into: &output)
+        case .null, .optional(nil): .null
+        case .bool(let truth): .bool(truth)
+        case .int, .uint: .figure(text)
+        case .double(let number): number.isFinite ? .figure(text) : .string(text)
+        case .optional(let inner?): inner.jsonText
+        case .list(let elements): .array(elements.map(\.jsonText))
+        case .map(let map): .object(map.entries.map { ($0.key.text, $0.value.jsonText) })
+        case .string, .bytes, .duration, .timestamp, .type: .string(text)
         }
-    }
-
-    static func writeJSONString(_ text: String, into output: inout String) {
-        output += "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": output += "\\\""
-            case "\\": output += "\\\\"
-            case "\n": output += "\\n"
-            case "\r": output += "\\r"
-            case "\t": output += "\\t"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                let digits = String(scalar.value, radix: 16)
-                output += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: output.unicodeScalars.append(scalar)
-            }
-        }
-        output += "\""
     }
 }

@@ -1,10 +1,8 @@
 // Text for XML and HTML.
 
-import Foundation
-
-enum Markup {
-    /// Escapes what has a meaning there; signs that XML 1.0 does not allow become U+FFFD.
-    static func escaped(_ text: String) -> String {
+package enum Markup {
+    /// Escapes what has a meaning there, also between quotes of either kind; signs that XML 1.0 does not allow (section 2.2) become U+FFFD.
+    package static func escaped(_ text: String) -> String {
         var result = ""
         result.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {
@@ -15,15 +13,10 @@ enum Markup {
             case "\"": result += "&quot;"
             case "'": result += "&#39;"
             case "\n", "\t": result.unicodeScalars.append(scalar)
-            case _ where scalar.value < 0x20 || scalar.value == 0xFFFE || scalar.value == 0xFFFF: result += "\u{FFFD}"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F || scalar.value & 0xFFFE == 0xFFFE: result += "\u{FFFD}"
             default: result.unicodeScalars.append(scalar)
             }
         }
         return result
-    }
-
-    /// UTC as ISO 8601 has it: `2026-11-30T10:00:00.123Z`.
-    static func time(_ wall: Double) -> String {
-        Date(timeIntervalSince1970: wall).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }
