@@ -18,19 +18,3 @@ func runCall(_ arguments: CommandArguments) async throws(CommandFailure) -> Exit
     defer { signals?.stop() }
     return Terminal.show(try await task.value.get())
 }
-
-/// Ctrl-C and SIGTERM, heard on a small loop of its own.
-struct InterruptSignal {
-    private let loop: EpollLoop
-
-    init(_ action: @escaping @Sendable () -> Void) throws(SystemError) {
-        let loop = try EpollLoop(name: "signals")
-        self.loop = loop
-        try loop.start()
-        try loop.runAndWait { () throws(SystemError) in
-            _ = try SignalSource(loop: loop, signals: [.terminate, .interrupt]) { _ in action() }
-        }
-    }
-
-    func stop() { loop.stop() }
-}

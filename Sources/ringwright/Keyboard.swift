@@ -7,9 +7,10 @@ final class Keyboard: Sendable {
     private let before: termios
     private let isOver = Locked(false)
 
-    /// nil when nobody sits there: standard input or error is no terminal.
+    /// nil when nobody sits there: standard input or error is no terminal, or this process is in its background, where the terminal
+    /// stops whoever changes its settings.
     init?(_ action: @escaping @Sendable (Character) -> Void) {
-        guard isatty(STDIN_FILENO) == 1, Terminal.isWatched else { return nil }
+        guard isatty(STDIN_FILENO) == 1, Terminal.isWatched, tcgetpgrp(STDIN_FILENO) == getpgrp() else { return nil }
         var settings = termios()
         guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
         before = settings

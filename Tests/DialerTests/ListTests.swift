@@ -69,6 +69,15 @@ import Testing
         #expect(problem?.message == "not readable as UTF-8 text")
     }
 
+    /// A disk that fails in the middle is not the end of a list.
+    @Test(arguments: ["csv", "jsonl"]) func aListThatCannotBeRead(_ ending: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "ringwright-\(UUID().uuidString).\(ending)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let problem = #expect(throws: CSVProblem.self) { try Self.rows(folder.path()) }
+        #expect(problem?.message.hasPrefix("the file cannot be read: ") == true)
+    }
+
     @Test func aWholeCampaign() throws {
         let result = CampaignReader.read(
             text: """

@@ -167,22 +167,6 @@ import Testing
         #expect(driver.statistics.answered == 21)
     }
 
-    @Test func fasterAndSlowerWhileItRuns() throws {
-        var plan = Self.plan(rate: 10, calls: 10_000, hold: 0)
-        plan.duration = .seconds(30)
-        let (driver, _, left) = try Self.run(
-            plan,
-            during: { driver, world in
-                world.loop.schedule(after: .seconds(10)) { driver.change(to: 0) }
-                world.loop.schedule(after: .seconds(20)) { driver.change(to: 100) }
-            }, answering: { Self.answer($0) })
-        #expect(left == [])
-        let placed = driver.statistics.series.intervals.map(\.placed)
-        #expect(placed.prefix(10).reduce(0, +) == 100)
-        #expect(placed[10..<20].reduce(0, +) <= 1)
-        #expect(abs(placed[20..<30].reduce(0, +) - 1000) <= 1)
-    }
-
     @Test func pausedAndScaledByKeys() throws {
         var plan = Self.plan(rate: 20, calls: 10_000, hold: 0)
         plan.duration = .seconds(30)
@@ -200,6 +184,25 @@ import Testing
         #expect(placed[10..<20].reduce(0, +) <= 1)
         #expect(abs(placed[20..<25].reduce(0, +) - 200) <= 1)
         #expect(abs(placed[25..<30].reduce(0, +) - 100) <= 1)
+    }
+
+    /// Users wait where they are: those who talk end their calls, and nobody begins another one.
+    @Test func usersArePausedToo() throws {
+        var plan = LoadPlan(
+            request: CallRequest(target: "sip:load@192.0.2.1"), source: .users(5, pause: .milliseconds(100), rate: 100))
+        plan.duration = .seconds(30)
+        plan.hold = .fixed(100)
+        let (driver, isOver, left) = try Self.run(
+            plan,
+            during: { driver, world in
+                world.loop.schedule(after: .seconds(10)) { driver.pause() }
+                world.loop.schedule(after: .seconds(20)) { driver.pause() }
+            }, answering: { Self.answer($0) })
+        #expect(isOver && left == [])
+        let placed = driver.statistics.series.intervals.map(\.placed)
+        #expect(placed[0..<10].reduce(0, +) > 200)
+        #expect(placed[10..<20].reduce(0, +) == 0)
+        #expect(placed[20..<30].reduce(0, +) > 200)
     }
 
     @Test func echoAndOneWay() throws {

@@ -100,14 +100,49 @@ import Testing
             return count
         }
         #expect(run(seconds: 10) == 100)
-        pacer.change(to: 0, at: now)
+        pacer.pause(at: now)
         #expect(pacer.nextDue == .never)
         #expect(run(seconds: 10) == 0)
-        pacer.change(to: 50, at: now)
+        pacer.scale(by: 5, at: now)
+        pacer.resume(at: now)
         #expect(run(seconds: 10) == 500)
         pacer.end()
         #expect(pacer.nextDue == nil)
         #expect(pacer.late == 0)
+    }
+
+    /// What comes later in a plan is faster by as much, and keeps its time.
+    @Test func whatIsToComeIsFasterToo() {
+        var profile = RateProfile.steps([(10, 10), (20, 10), (0, 5), (30, 10)])
+        profile.scale(by: 2, at: 5)
+        #expect((0..<5).map { profile.rate(at: [2, 7, 15, 22, 30][$0]) } == [10, 20, 40, 0, 60])
+        #expect(profile.end == 35)
+        #expect(Self.arrivals(.rate(profile, poisson: false)).count == 50 + 100 + 400 + 600)
+        var ramp = RateProfile.ramp(from: 0, to: 100, seconds: 10)
+        ramp.scale(by: 0.5, at: 5)
+        #expect((ramp.rate(at: 2.5), ramp.rate(at: 5), ramp.rate(at: 7.5), ramp.rate(at: 20)) == (25, 25, 37.5, 50))
+
+        var stream = ArrivalStream(.times([0, 4, 8, 12]), share: (0, 1), calls: nil, until: nil, seed: 1)
+        stream.advance()
+        stream.scale(by: 2, at: 2)
+        var times: [Double] = []
+        while let next = stream.next {
+            times.append(next)
+            stream.advance()
+        }
+        #expect(times == [3, 5, 7])
+    }
+
+    /// Rounding between two pieces loses no call, wherever their edge is.
+    @Test(arguments: 1...200) func noCallIsLostBetweenPieces(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        func number() -> Double { Double(random.next() % 1000) / 97 }
+        let steps = (0..<20).map { _ in (rate: number(), seconds: number() + 0.1) }
+        let profile = RateProfile.steps(steps)
+        let wanted = profile.calls(by: profile.end)
+        let times = Self.arrivals(.rate(profile, poisson: false))
+        #expect(times.count == Int(wanted.rounded(.up)))
+        #expect(times == times.sorted())
     }
 
     @Test func lateStartsAreMadeUpForAndCounted() {
@@ -138,6 +173,16 @@ import Testing
         #expect(values.allSatisfy { $0 >= 0 })
         let seen = values.reduce(0, +) / Double(values.count)
         #expect(abs(seen / mean - 1) < 0.03, "\(seen) instead of \(mean)")
+    }
+
+    /// Zero times infinity is no length.
+    @Test(arguments: [
+        "gpareto(1000,0s,1s)", "pareto(1e-300,0s)", "weibull(0s,1e-300)", "lognormal(1e308,1e308)", "negbin(1e308,1)"
+    ])
+    func lengthsWithoutMeasure(_ text: String) throws {
+        let hold = try HoldTime(text)
+        var random = SeededRandom(seed: 3)
+        for _ in 0..<1000 { #expect((.zero ... .seconds(86_400)).contains(hold.draw(&random))) }
     }
 
     @Test(arguments: ["", "10", "uniform(5s)", "uniform(15s,5s)", "zipf(1)", "negbin(5,2)", "weibull(10s,0)", "normal(a,b)"])

@@ -141,6 +141,16 @@ struct LoadPeerTests {
         #expect(result.status != .passed)
     }
 
+    /// However many loops there are: a limit of one call is one call at a time, and one user makes all the calls.
+    @Test(arguments: [["--rate", "50", "--concurrency", "1"], ["--users", "1", "--pause", "10ms"]])
+    func fewerCallsAtATimeThanLoops(_ words: [String]) async throws {
+        let sipp = try Sipp(.builtIn("uas"), calls: 10, limit: 40)
+        defer { sipp.stop() }
+        let result = try await Self.load(sipp.port, words + ["--calls", "10", "--hold", "50ms", "--loops", "3"])
+        #expect((result.count("placed"), result.count("answered"), result.count("peak_concurrency")) == (10, 10, 1))
+        sipp.expectSuccess()
+    }
+
     @Test func audioBothWays() async throws {
         let sipp = try Sipp(.own("callee-echo"), calls: 10, limit: 40, more: ["-rtp_echo"])
         defer { sipp.stop() }

@@ -22,6 +22,9 @@ import Testing
         let ramp = try Self.options(["--ramp", "10..500/30s", "--poisson"])
         #expect(ramp.source == .arrivals(.rate(.ramp(from: 10, to: 500, seconds: 30), poisson: true)))
         #expect(ramp.duration == .seconds(30))
+        let held = try Self.options(["--ramp", "10..10/5s", "--duration", "20s"])
+        #expect(held.source == .arrivals(.rate(.ramp(from: 10, to: 10, seconds: 5), poisson: false)))
+        #expect(held.duration == .seconds(20))
         let steps = try Self.options(["--steps", "50/10s,0/5s,200/1m"])
         #expect(steps.source == .arrivals(.rate(.steps([(50, 10), (0, 5), (200, 60)]), poisson: false)))
         let users = try Self.options(["--users", "20", "--pause", "500ms", "--calls", "100"])
@@ -64,6 +67,11 @@ import Testing
         (["--steps", "0/5s"], "--steps has no rate over 0"),
         (["--rate", "1", "--ramp", "1..2/3s"], "--ramp and --rate exclude each other; leave --rate out"),
         (["--users", "1", "--ramp", "1..2/3s"], "--ramp and --users exclude each other"),
+        (
+            ["--users", "4", "--calls", "9", "--concurrency", "2"],
+            "--users and --concurrency exclude each other; --users says how many call at a time"
+        ),
+        (["--rate", "1", "--duration", "0s"], "--duration: the time is zero"),
         (["--rate", "1", "--calls", "1", "--pause", "1s"], "--pause is for --users"),
         (["--rate", "1", "--calls", "1", "--media", "video"], "--media is none, play or echo, not \"video\""),
         (["--rate", "1", "--calls", "1", "--hold", "long"], "--hold: "),

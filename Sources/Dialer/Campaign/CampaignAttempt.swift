@@ -16,6 +16,8 @@ package struct CampaignAttempt: Sendable {
     package var variables: [String: Value]
     /// `target` of expressions.
     package var target: Value
+    /// The destination limits that it counts for, by their places in the plan.
+    var limits: [Int] = []
 }
 
 /// What came of it.
@@ -49,6 +51,9 @@ package struct AttemptResult: Sendable {
         self.status = status
         self.json = json
     }
+
+    /// How the detail of an attempt begins whose end nobody saw.
+    static let inTheAir = "in the air when the campaign was killed"
 
     /// Of an attempt that was never made, or whose end nobody saw: this side's doing.
     package static func unseen(_ attempt: CampaignAttempt, flow: String, detail: String) -> AttemptResult {

@@ -24,6 +24,11 @@ package struct CampaignPlan: Sendable {
     /// Variables of the flow.
     package var vars: [(name: String, value: Template)] = []
 
+    /// What a campaign without a name is called: as its file, without folders and ending.
+    package static func name(of file: String) -> String {
+        file.split(separator: "/").last.map { String($0.prefix { $0 != "." }) } ?? "campaign"
+    }
+
     package init(name: String, list: String, flow: String, to: Template, concurrency: Int) {
         self.name = name
         self.list = list

@@ -66,7 +66,7 @@ private struct FileReader {
 
     func plan(_ file: String) -> CampaignPlan? {
         let name =
-            reader.string("campaign") ?? file.split(separator: "/").last.map { String($0.prefix { $0 != "." }) } ?? "campaign"
+            reader.string("campaign") ?? CampaignPlan.name(of: file)
         _ = reader.string("description")
         let list = reader.requiredString("targets", mend: "name a CSV file: `targets: numbers.csv`")
         let flow = reader.requiredString("flow", mend: "name a flow: `flow: flows/caller.yaml`")
@@ -182,11 +182,11 @@ private struct FileReader {
         let text = map.requiredString("failure-rate", mend: "write `failure-rate: 20%`")
         map.finish()
         guard let text else { return nil }
-        guard text.hasSuffix("%"), let percent = Double(text.dropLast()), (0...100).contains(percent) else {
+        guard let share = Percent.share(text) else {
             sink.error(at: map.place(of: "failure-rate"), "`failure-rate` is a share such as 20%, not \(text)")
             return nil
         }
-        return StopRule(failureRate: percent / 100, after: after)
+        return StopRule(failureRate: share, after: after)
     }
 
     private func vars(_ map: MappingReader) -> [(name: String, value: Template)] {

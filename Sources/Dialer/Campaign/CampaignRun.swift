@@ -20,6 +20,9 @@ package struct CampaignFigures: Equatable, Sendable {
     package var ended: Int { passed + failed + error }
     /// Attempts after which the target is called again.
     package var again = 0
+    /// Rows that are not called again, and those of them that did not pass.
+    package var over: Int { ended - again }
+    package var unsuccessful: Int { failed + error - again }
     /// The stop rule ended it.
     package var wasStopped = false
     /// Why nothing begins although there are rows: outside of the hours.
@@ -38,7 +41,7 @@ package final class CampaignRun {
     private let loop: EventLoop
     private let dial: Dial
     /// Rows in hand, the next to be called first.
-    private var ready: [Candidate] = []
+    private var ready: [CampaignAttempt] = []
     private var isClaiming = false
     /// When the next row outside of `ready` is due, seconds since 1970; nil: there is none.
     private var nextDue: Double? = 0
@@ -50,12 +53,6 @@ package final class CampaignRun {
     private var isDraining = false
     private var isOver = false
     private var problem: CampaignProblem?
-
-    private struct Candidate {
-        var attempt: CampaignAttempt
-        /// The limits that it counts for.
-        var limits: [Int]
-    }
 
     private struct LimitState {
         var limit: DestinationLimit
@@ -110,16 +107,16 @@ package final class CampaignRun {
         claim(at: wall)
         let now = loop.now
         while figures.active < plan.concurrency, let index = next(at: now) {
-            let candidate = ready.remove(at: index)
+            let attempt = ready.remove(at: index)
             spacing?.take(at: now)
-            for limit in candidate.limits {
+            for limit in attempt.limits {
                 limits[limit].active += 1
                 limits[limit].spacing?.take(at: now)
             }
             figures.active += 1
             figures.peak = max(figures.peak, figures.active)
             figures.began += 1
-            gathered.append(.began(candidate.attempt, at: wall))
+            gathered.append(.began(attempt, at: wall))
         }
         guard figures.active < plan.concurrency else { return }
         if (spacing?.next ?? .zero) <= now { claim(at: wall, beyondHeld: true) }
@@ -188,10 +185,10 @@ package final class CampaignRun {
             let wall = loop.wallClock
             gathered.append(.began(attempt, at: wall))
             let detail = "line \(target.line) of the list: \(error.message)"
-            return ended(attempt, [], .unseen(attempt, flow: plan.flow, detail: detail))
+            return ended(attempt, .unseen(attempt, flow: plan.flow, detail: detail))
         }
-        let matching = limits.indices.filter { limits[$0].limit.pattern.matches(attempt.destination) }
-        ready.append(Candidate(attempt: attempt, limits: matching))
+        attempt.limits = limits.indices.filter { limits[$0].limit.pattern.matches(attempt.destination) }
+        ready.append(attempt)
     }
 
     // MARK: Writing
@@ -221,9 +218,8 @@ package final class CampaignRun {
                 }
                 // One that ended without a call has its end in the same or the next transaction.
                 if attempt.destination.isEmpty { continue }
-                let matching = limits.indices.filter { limits[$0].limit.pattern.matches(attempt.destination) }
                 dial(attempt) { [weak self] in
-                    self?.ended(attempt, matching, $0)
+                    self?.ended(attempt, $0)
                     self?.turn()
                 }
             case .ended: figures.active -= 1
@@ -232,8 +228,8 @@ package final class CampaignRun {
         turn()
     }
 
-    private func ended(_ attempt: CampaignAttempt, _ matching: [Int], _ result: AttemptResult) {
-        for limit in matching { limits[limit].active -= 1 }
+    private func ended(_ attempt: CampaignAttempt, _ result: AttemptResult) {
+        for limit in attempt.limits { limits[limit].active -= 1 }
         switch result.verdict {
         case .passed: figures.passed += 1
         case .failed: figures.failed += 1

@@ -110,7 +110,7 @@ package enum CampaignStore {
                 guard let target = row[0].integer, let number = row[1].integer else { continue }
                 let result = AttemptResult.unseen(
                     row: target, number: number, destination: row[2].text ?? "", flow: flow,
-                    detail: "in the air when the campaign was killed: what became of it is not known")
+                    detail: "\(AttemptResult.inTheAir): what became of it is not known")
                 try end(target: target, number: number, result, at: wall, again: nil, connection)
             }
             return open.count

@@ -37,12 +37,12 @@ package final class CSVReader {
     package init(path: String) throws(CSVProblem) {
         self.path = path
         source = try ByteSource(path: path)
-        source.skipMark()
+        try source.skipMark()
     }
 
     /// The next row that is not empty; nil at the end.
     package func next() throws(CSVProblem) -> Row? {
-        while source.peek() != nil {
+        while try source.peek() != nil {
             let start = line
             let fields = try fields()
             if fields.count == 1, fields[0].isEmpty { continue }
@@ -56,10 +56,10 @@ package final class CSVReader {
         var fields: [String] = []
         while true {
             fields.append(try source.peek() == UInt8(ascii: "\"") ? quoted() : plain())
-            switch source.next() {
+            switch try source.next() {
             case UInt8(ascii: ","): continue
             case UInt8(ascii: "\r"):
-                if source.peek() == UInt8(ascii: "\n") { _ = source.next() }
+                if try source.peek() == UInt8(ascii: "\n") { _ = try source.next() }
                 line += 1
                 return fields
             case UInt8(ascii: "\n"):
@@ -72,9 +72,9 @@ package final class CSVReader {
 
     private func plain() throws(CSVProblem) -> String {
         var bytes: [UInt8] = []
-        while let byte = source.peek(), byte != UInt8(ascii: ","), byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") {
+        while let byte = try source.peek(), byte != UInt8(ascii: ","), byte != UInt8(ascii: "\n"), byte != UInt8(ascii: "\r") {
             bytes.append(byte)
-            _ = source.next()
+            _ = try source.next()
         }
         return try text(bytes, at: line).trimmingCharacters(in: .whitespaces)
     }
@@ -82,12 +82,12 @@ package final class CSVReader {
     private func quoted() throws(CSVProblem) -> String {
         let start = line
         var bytes: [UInt8] = []
-        _ = source.next()
-        while let byte = source.next() {
+        _ = try source.next()
+        while let byte = try source.next() {
             if byte == UInt8(ascii: "\"") {
-                guard source.peek() == UInt8(ascii: "\"") else {
-                    while source.peek() == UInt8(ascii: " ") { _ = source.next() }
-                    let after = source.peek()
+                guard try source.peek() == UInt8(ascii: "\"") else {
+                    while try source.peek() == UInt8(ascii: " ") { _ = try source.next() }
+                    let after = try source.peek()
                     guard after == nil || [UInt8(ascii: ","), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains(after) else {
                         throw CSVProblem(
                             path: path, line: line, message: "text after a closing quote",
@@ -95,7 +95,7 @@ package final class CSVReader {
                     }
                     return try text(bytes, at: start)
                 }
-                _ = source.next()
+                _ = try source.next()
             } else if byte == UInt8(ascii: "\n") {
                 line += 1
             }
@@ -115,6 +115,7 @@ package final class CSVReader {
 
 /// The bytes of a file, read a piece at a time.
 final class ByteSource {
+    private let path: String
     private let file: FileHandle
     private var piece: [UInt8] = []
     private var place = 0
@@ -124,26 +125,32 @@ final class ByteSource {
             let exists = FileManager.default.fileExists(atPath: path)
             throw CSVProblem(path: path, line: 1, message: exists ? "the file cannot be read" : "there is no such file")
         }
+        self.path = path
         self.file = file
     }
 
-    func peek() -> UInt8? {
+    func peek() throws(CSVProblem) -> UInt8? {
         if place == piece.count {
-            piece = (try? file.read(upToCount: 1 << 16)).map { [UInt8]($0) } ?? []
+            do {
+                piece = [UInt8](try file.read(upToCount: 1 << 16) ?? Data())
+            } catch {
+                // The end of a list must not be where a disk failed.
+                throw CSVProblem(path: path, line: 1, message: "the file cannot be read: \(error.localizedDescription)")
+            }
             place = 0
         }
         return place < piece.count ? piece[place] : nil
     }
 
-    func next() -> UInt8? {
-        guard let byte = peek() else { return nil }
+    func next() throws(CSVProblem) -> UInt8? {
+        guard let byte = try peek() else { return nil }
         place += 1
         return byte
     }
 
     /// Skips the byte order mark that some programs put before UTF-8.
-    func skipMark() {
-        guard peek() == 0xEF, piece.count >= 3, piece[1] == 0xBB, piece[2] == 0xBF else { return }
+    func skipMark() throws(CSVProblem) {
+        guard try peek() == 0xEF, piece.count >= 3, piece[1] == 0xBB, piece[2] == 0xBF else { return }
         place = 3
     }
 }

@@ -24,7 +24,7 @@ package final class TargetList {
         guard !Self.isJSON(path) else {
             csv = nil
             let source = try ByteSource(path: path)
-            source.skipMark()
+            try source.skipMark()
             lines = source
             return
         }
@@ -67,9 +67,9 @@ package final class TargetList {
 
     private func nextObject() throws(CSVProblem) -> Target? {
         guard let lines else { return nil }
-        while lines.peek() != nil {
+        while try lines.peek() != nil {
             var bytes: [UInt8] = []
-            while let byte = lines.next(), byte != UInt8(ascii: "\n") { bytes.append(byte) }
+            while let byte = try lines.next(), byte != UInt8(ascii: "\n") { bytes.append(byte) }
             line += 1
             if bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\t") }) { continue }
             return Target(line: line, value: try Self.object(bytes, path, line))

@@ -25,9 +25,9 @@ package final class LoadDriver {
     private var calls: [ObjectIdentifier: LoadCall] = [:]
     /// Users that wait to call again; each counts until it may call no more.
     private var waitingUsers = 0
+    /// Those of them whose pause is over, while the run is paused.
+    private var readyUsers = 0
     private var isHeld = false
-    /// The rate that is to come back; nil: it is not paused.
-    private var pausedRate: Double?
     private var isOver = false
     private var isDraining = false
     /// Calls that may still begin here.
@@ -46,7 +46,7 @@ package final class LoadDriver {
         self.shard = shard
         self.activeCalls = activeCalls
         func part(of whole: Int) -> Int { (whole - share.index + share.count - 1) / share.count }
-        limit = plan.concurrency.map { max(1, part(of: $0)) } ?? .max
+        limit = plan.concurrency.map(part) ?? .max
         random = SeededRandom(seed: plan.seed &* 31 &+ UInt64(share.index))
         budget = plan.calls.map(part) ?? .max
         let stream: ArrivalStream
@@ -105,30 +105,20 @@ package final class LoadDriver {
         for call in calls.values { call.hangUp() }
     }
 
-    /// Another rate from now on.
-    package func change(to rate: Double) {
-        pacer.change(to: rate, at: shard.loop.now)
-        turn()
-    }
-
-    /// So many times the rate of this moment, from now on.
+    /// So many times as fast from now on.
     package func scale(by factor: Double) {
-        if let rate = pausedRate {
-            pausedRate = rate * factor
-        } else {
-            change(to: pacer.rate(at: shard.loop.now) * factor)
-        }
+        pacer.scale(by: factor, at: shard.loop.now)
+        turn()
     }
 
     /// No new calls until it is called again.
     package func pause() {
-        if let rate = pausedRate {
-            pausedRate = nil
-            change(to: rate)
-        } else {
-            pausedRate = pacer.rate(at: shard.loop.now)
-            change(to: 0)
-        }
+        guard pacer.isPaused else { return pacer.pause(at: shard.loop.now) }
+        pacer.resume(at: shard.loop.now)
+        let ready = readyUsers
+        readyUsers = 0
+        for _ in 0..<ready { userIsReady() }
+        turn()
     }
 
     // MARK: One call
@@ -167,12 +157,14 @@ package final class LoadDriver {
 
     private func callAgain(after pause: Duration) {
         waitingUsers += 1
-        shard.loop.schedule(after: pause) { [weak self] in
-            guard let self else { return }
-            waitingUsers -= 1
-            if !isDraining, budget > 0 { place() }
-            endIfOver()
-        }
+        shard.loop.schedule(after: pause) { [weak self] in self?.userIsReady() }
+    }
+
+    private func userIsReady() {
+        guard !pacer.isPaused else { return readyUsers += 1 }
+        waitingUsers -= 1
+        if !isDraining, budget > 0 { place() }
+        endIfOver()
     }
 
     private func byeEnded(_ call: Call, _ duration: Duration?) {

@@ -48,6 +48,11 @@ package struct LoadPlan: Sendable {
         self.source = source
     }
 
+    /// On more loops one of them would have no part of `concurrency`, or no user.
+    package var mostLoops: Int {
+        if case .users(let users, _, _) = source { users } else { concurrency ?? .max }
+    }
+
     /// How many calls are to begin in all; nil when nobody can know.
     package var plannedCalls: Int? {
         guard case .arrivals(let arrivals) = source else { return calls }

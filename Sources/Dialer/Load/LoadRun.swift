@@ -69,13 +69,14 @@ package final class LoadRun: Sendable {
         let ticker = control.runAndWait {
             LoopBound(LoadTicker(loops: loops, engine: engine, start: start, on: control, progress: progress), on: control)
         }
+        let count = min(loops.count, plan.mostLoops)
         await withCheckedContinuation { continuation in
             state.withLock {
                 $0.over = continuation
-                $0.running = loops.count
+                $0.running = count
             }
-            for index in loops.indices {
-                let share = (index: index, count: loops.count)
+            for index in 0..<count {
+                let share = (index: index, count: count)
                 engine.withShard(index) { shard in
                     let driver = LoadDriver(plan, shard: shard, share: share, start: start) { engine.gate.active }
                     driver.onEnd = { Self.oneEnded(state) }
@@ -134,12 +135,7 @@ package final class LoadRun: Sendable {
     /// Ends every call. From any thread.
     package func stop() { cut { $0.stop() } }
 
-    /// Another rate from now on, of the whole run. From any thread.
-    package func change(to rate: Double) {
-        for driver in state.withLock({ $0.drivers }) { driver.run { $0.change(to: rate) } }
-    }
-
-    /// So many times the rate of this moment, from now on. From any thread.
+    /// So many times as fast from now on. From any thread.
     package func scale(by factor: Double) {
         for driver in state.withLock({ $0.drivers }) { driver.run { $0.scale(by: factor) } }
     }

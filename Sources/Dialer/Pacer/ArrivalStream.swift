@@ -34,8 +34,8 @@ package struct ArrivalStream: Sendable {
     private var taken = 0
     /// Of the next one: how many calls of the whole run begin before it.
     private var position: Double
-    /// Seconds from the start at which the next call of this share begins; `.infinity` when none does unless the rate changes; nil when
-    /// there are no more.
+    /// Seconds from the start at which the next call of this share begins; `.infinity` when none does although the run goes on; nil
+    /// when there are no more.
     package private(set) var next: Double?
 
     /// - Parameters:
@@ -66,17 +66,17 @@ package struct ArrivalStream: Sendable {
         find()
     }
 
-    /// Another rate from then on.
-    package mutating func change(to rate: Double, at seconds: Double) {
-        guard case .rate(var profile, let poisson) = arrivals, next != nil else { return }
-        profile.change(to: rate, at: seconds)
-        arrivals = .rate(profile, poisson: poisson)
+    /// So many times as fast from then on.
+    package mutating func scale(by factor: Double, at seconds: Double) {
+        guard next != nil else { return }
+        switch arrivals {
+        case .rate(var profile, let poisson):
+            profile.scale(by: factor, at: seconds)
+            arrivals = .rate(profile, poisson: poisson)
+        case .times(let times):
+            arrivals = .times(times.map { $0 > seconds ? seconds + ($0 - seconds) / factor : $0 })
+        }
         find()
-    }
-
-    /// Calls a second of the whole run at that time; 0 for arrivals that follow no rate.
-    package func rate(at seconds: Double) -> Double {
-        if case .rate(let profile, _) = arrivals { profile.rate(at: seconds) } else { 0 }
     }
 
     /// No more arrivals.

@@ -47,6 +47,8 @@ package enum HoldTime: Equatable, Sendable {
             // Poisson with a rate drawn from gamma.
             milliseconds = Self.poisson(Self.gamma(n, &random) * (1 - p) / p, &random)
         }
+        // Zero times infinity is nothing that can be waited for.
+        guard !milliseconds.isNaN else { return .zero }
         return .microseconds(Int64(min(max(0, milliseconds), Self.longest) * 1000))
     }
 

@@ -10,6 +10,9 @@ package struct Pacer: Sendable {
 
     private var stream: ArrivalStream
     package let start: Instant
+    private var pausedAt: Instant?
+    /// For how long in all.
+    private var paused = Duration.zero
     /// How late calls began, in microseconds.
     package private(set) var lateness = Histogram()
     /// Starts later than `tolerance`.
@@ -20,10 +23,12 @@ package struct Pacer: Sendable {
         self.start = start
     }
 
-    /// When the next call is due: `never` while the rate is zero; nil when there are no more.
+    package var isPaused: Bool { pausedAt != nil }
+
+    /// When the next call is due: `never` while the rate is zero or it is paused; nil when there are no more.
     package var nextDue: Instant? {
         guard let seconds = stream.next else { return nil }
-        return seconds == .infinity ? .never : start + .nanoseconds(Int64(seconds * 1e9))
+        return seconds == .infinity || isPaused ? .never : start + paused + .nanoseconds(Int64(seconds * 1e9))
     }
 
     /// Takes the next call, which is due.
@@ -35,11 +40,19 @@ package struct Pacer: Sendable {
         stream.advance()
     }
 
-    /// Another rate from now on.
-    package mutating func change(to rate: Double, at now: Instant) { stream.change(to: rate, at: (now - start).seconds) }
+    /// So many times as fast from now on.
+    package mutating func scale(by factor: Double, at now: Instant) {
+        stream.scale(by: factor, at: ((pausedAt ?? now) - start - paused).seconds)
+    }
 
-    /// Calls a second of the whole run at this moment.
-    package func rate(at now: Instant) -> Double { stream.rate(at: (now - start).seconds) }
+    /// The plan's time stands still from now on.
+    package mutating func pause(at now: Instant) { pausedAt = pausedAt ?? now }
+
+    /// It goes on where it stood.
+    package mutating func resume(at now: Instant) {
+        if let pausedAt { paused += now - pausedAt }
+        pausedAt = nil
+    }
 
     /// No more calls.
     package mutating func end() { stream.end() }

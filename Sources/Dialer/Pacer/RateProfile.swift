@@ -15,6 +15,9 @@ package struct RateProfile: Equatable, Sendable {
 
         package var end: Double { start + length }
 
+        /// Calls a second when so many of its own have passed.
+        func rate(after seconds: Double) -> Double { from == to ? from : from + (to - from) * seconds / length }
+
         /// Calls of this piece that began within its first `seconds`.
         func calls(in seconds: Double) -> Double {
             guard from != to else { return from * seconds }
@@ -62,8 +65,7 @@ package struct RateProfile: Equatable, Sendable {
     /// Calls a second at this time.
     package func rate(at seconds: Double) -> Double {
         guard let piece = pieces.last(where: { $0.start <= seconds }), seconds < piece.end else { return 0 }
-        guard piece.from != piece.to else { return piece.from }
-        return piece.from + (piece.to - piece.from) * (seconds - piece.start) / piece.length
+        return piece.rate(after: seconds - piece.start)
     }
 
     /// How many calls have begun by then.
@@ -74,12 +76,9 @@ package struct RateProfile: Equatable, Sendable {
 
     /// When the call with this number begins (0 is the first); `.infinity` when none does.
     package func time(ofCall number: Double) -> Double {
-        for piece in pieces {
+        // The sum is the same as in `append`: rounding leaves no gap between two pieces.
+        for piece in pieces where number < piece.callsBefore + piece.calls(in: piece.length) {
             let wanted = number - piece.callsBefore
-            guard wanted >= 0 else { continue }
-            guard piece.from > 0 || piece.to > 0 else { continue }
-            let all = piece.length.isFinite ? piece.calls(in: piece.length) : .infinity
-            guard wanted < all || (wanted == 0 && all > 0) else { continue }
             guard piece.from != piece.to else { return piece.start + wanted / piece.from }
             // from·t + a·t² = wanted, in the form that does not lose digits when `a` is small.
             let a = (piece.to - piece.from) / (2 * piece.length)
@@ -90,16 +89,15 @@ package struct RateProfile: Equatable, Sendable {
         return .infinity
     }
 
-    /// Another rate from then on, until the end of the run; what began before stays.
-    package mutating func change(to rate: Double, at seconds: Double) {
-        pieces.removeAll { $0.start >= seconds }
-        if var last = pieces.popLast() {
-            let ended = min(seconds, last.end)
-            if last.from != last.to { last.to = last.from + (last.to - last.from) * (ended - last.start) / last.length }
-            last.length = ended - last.start
-            pieces.append(last)
-            if ended < seconds { append(length: seconds - ended, from: 0, to: 0) }
+    /// So many times the rate from then on; what began before stays.
+    package mutating func scale(by factor: Double, at seconds: Double) {
+        let before = pieces
+        pieces = []
+        for piece in before {
+            let part = min(max(0, seconds - piece.start), piece.length)
+            let middle = piece.rate(after: part)
+            if part > 0 { append(length: part, from: piece.from, to: middle) }
+            if part < piece.length { append(length: piece.length - part, from: middle * factor, to: piece.to * factor) }
         }
-        append(length: .infinity, from: rate, to: rate)
     }
 }

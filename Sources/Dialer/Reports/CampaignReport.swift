@@ -95,7 +95,7 @@ package enum CampaignReport {
             rowsSeen += 1
             junit.write(JUnit.testcase(name, row))
             guard row.verdict != .passed else { return }
-            if row.detail.hasPrefix("in the air") { summary.inTheAir += 1 }
+            if row.detail.hasPrefix(AttemptResult.inTheAir) { summary.inTheAir += 1 }
             if !row.missed.isEmpty {
                 summary.byCause["expectation", default: 0] += 1
             } else if row.status >= 300 {

@@ -5,52 +5,73 @@ import Store
 
 /// An attempt that ended.
 struct ReportRow: Sendable {
-    var row: Int
-    var number: Int
-    var destination: String
+    let row: Int
+    let number: Int
+    let destination: String
     /// Seconds since 1970.
-    var started: Double
-    var ended: Double
-    var verdict: AttemptResult.Verdict
-    var cause: String
-    var status: Int
+    let started: Double
+    let ended: Double
+    let verdict: AttemptResult.Verdict
+    let cause: String
+    let status: Int
     /// Milliseconds.
-    var answer: Double?
-    var duration: Double?
-    var score: Double?
+    let answer: Double?
+    let duration: Double?
+    let score: Double?
     /// As scripts read it, one JSON object.
-    var result: String
-    var ladder: String?
+    let result: String
+    let ladder: String?
     /// No other attempt follows: the verdict is the row's.
-    var isLast: Bool
+    let isLast: Bool
 
     /// What was expected and was not there: its name, and what was there instead.
-    var missed: [(name: String, actual: String)] {
-        guard let value = try? Value.fromJSON(result), case .map(let map) = value, case .list(let all)? = map["expectations"]
-        else {
-            return []
-        }
-        return all.compactMap { item in
-            guard case .map(let map) = item, case .bool(false)? = map["passed"], case .string(let name)? = map["name"],
-                case .string(let actual)? = map["actual"]
-            else { return nil }
-            return (name, actual)
-        }
-    }
-
+    let missed: [(name: String, actual: String)]
     /// More words about the end.
-    var detail: String {
-        guard let value = try? Value.fromJSON(result), case .map(let map) = value, case .map(let ended)? = map["ended"],
-            case .string(let detail)? = ended["detail"]
-        else { return "" }
-        return detail
-    }
+    let detail: String
 
     /// Why it did not pass, in a few words.
     var reason: String {
         if let first = missed.first { return "\(first.name): \(first.actual)" }
         let words = status >= 300 ? "\(status) (\(cause))" : cause
         return detail.isEmpty ? words : "\(words): \(detail)"
+    }
+}
+
+extension ReportRow {
+    /// Reads a row of the statement in `eachAttempt`.
+    init(_ columns: [StoreValue]) {
+        row = columns[0].integer ?? 0
+        number = columns[1].integer ?? 0
+        destination = columns[2].text ?? ""
+        started = columns[3].real ?? 0
+        ended = columns[4].real ?? 0
+        verdict = columns[5].text.flatMap { .init(rawValue: $0) } ?? .error
+        cause = columns[6].text ?? ""
+        status = columns[7].integer ?? 0
+        answer = columns[8].real
+        duration = columns[9].real
+        score = columns[10].real
+        result = columns[11].text ?? "{}"
+        ladder = columns[12].text
+        let state = columns[14].text
+        isLast =
+            number == columns[13].integer && state != CampaignStore.State.waiting.rawValue
+            && state != CampaignStore.State.ready.rawValue
+        (missed, detail) = verdict == .passed ? ([], "") : Self.words(of: result)
+    }
+
+    private static func words(of result: String) -> (missed: [(name: String, actual: String)], detail: String) {
+        guard case .map(let map)? = try? Value.fromJSON(result) else { return ([], "") }
+        var detail = ""
+        if case .map(let ended)? = map["ended"], case .string(let text)? = ended["detail"] { detail = text }
+        guard case .list(let all)? = map["expectations"] else { return ([], detail) }
+        let missed = all.compactMap { item -> (name: String, actual: String)? in
+            guard case .map(let map) = item, case .bool(false)? = map["passed"], case .string(let name)? = map["name"],
+                case .string(let actual)? = map["actual"]
+            else { return nil }
+            return (name, actual)
+        }
+        return (missed, detail)
     }
 }
 
@@ -65,16 +86,7 @@ extension CampaignStore {
             WHERE a.ended IS NOT NULL ORDER BY a.target, a.number
             """
         try connection.query(statement, []) { row throws(StoreError) in
-            let number = row[1].integer ?? 0
-            try body(
-                ReportRow(
-                    row: row[0].integer ?? 0, number: number, destination: row[2].text ?? "", started: row[3].real ?? 0,
-                    ended: row[4].real ?? 0, verdict: row[5].text.flatMap { .init(rawValue: $0) } ?? .error,
-                    cause: row[6].text ?? "",
-                    status: row[7].integer ?? 0, answer: row[8].real, duration: row[9].real, score: row[10].real,
-                    result: row[11].text ?? "{}", ladder: row[12].text,
-                    isLast: number == row[13].integer && row[14].text != State.waiting.rawValue
-                        && row[14].text != State.ready.rawValue))
+            try body(ReportRow(row))
             return true
         }
     }

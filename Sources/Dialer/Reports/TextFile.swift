@@ -3,14 +3,15 @@
 import Foundation
 
 /// Used on one thread.
-final class TextFile {
+package final class TextFile {
     private let path: String
     private let file: FileHandle
     private var waiting: [UInt8] = []
     /// The first thing that went wrong; nothing is written after it.
     private(set) var problem: String?
 
-    init?(_ path: String) {
+    /// nil: the file cannot be made.
+    package init?(_ path: String) {
         self.path = path
         guard FileManager.default.createFile(atPath: path + ".part", contents: nil),
             let file = FileHandle(forWritingAtPath: path + ".part")
@@ -18,7 +19,7 @@ final class TextFile {
         self.file = file
     }
 
-    func write(_ text: String) {
+    package func write(_ text: String) {
         waiting += text.utf8
         if waiting.count > 1 << 16 { flush() }
     }
@@ -30,7 +31,7 @@ final class TextFile {
     }
 
     /// Puts it in its place; why that did not work.
-    func finish() -> String? {
+    package func finish() -> String? {
         flush()
         try? file.close()
         if problem == nil, rename(path + ".part", path) != 0 { problem = String(cString: strerror(errno)) }

@@ -28,15 +28,16 @@ struct CampaignDialer: Sendable {
     }
 
     /// Runs the campaign on the control loop and waits for its end.
+    /// - Parameter before: what is in the database.
     func run(
-        _ stops: StopRequests, _ progress: @escaping @Sendable (String) -> Void
+        _ stops: StopRequests, before: CampaignStore.Counts, _ progress: @escaping @Sendable (String) -> Void
     ) async -> (problem: CampaignProblem?, figures: CampaignFigures) {
         await withCheckedContinuation { continuation in
             control.execute { [self] in
                 let tasks = CallTasks(loop: control)
                 let run = CampaignRun(plan, database: database, loop: control) { attempt, then in dial(attempt, tasks, then) }
                 let bound = LoopBound(run, on: control)
-                let ticker = LoopBound(CampaignTicker(plan, run, database, control, progress), on: control)
+                let ticker = LoopBound(CampaignTicker(run, before, control, progress), on: control)
                 let running = LoopBound(tasks, on: control)
                 run.onEnd = { problem in
                     stops.handle(nil)
@@ -118,21 +119,18 @@ private final class CallTasks {
 
 /// Tells how far a campaign is, once a second. Belongs to its loop.
 private final class CampaignTicker {
-    private let plan: CampaignPlan
     private let run: CampaignRun
-    private let database: Database
+    private let before: CampaignStore.Counts
     private let loop: EventLoop
     private let progress: @Sendable (String) -> Void
     private let start: Instant
     private var timer: LoopTimer?
 
     init(
-        _ plan: CampaignPlan, _ run: CampaignRun, _ database: Database, _ loop: EventLoop,
-        _ progress: @escaping @Sendable (String) -> Void
+        _ run: CampaignRun, _ before: CampaignStore.Counts, _ loop: EventLoop, _ progress: @escaping @Sendable (String) -> Void
     ) {
-        self.plan = plan
         self.run = run
-        self.database = database
+        self.before = before
         self.loop = loop
         self.progress = progress
         start = loop.now
@@ -144,30 +142,20 @@ private final class CampaignTicker {
     }
 
     private func tick() {
-        let bound = LoopBound(self, on: loop)
-        database.perform { connection throws(StoreError) in
-            try CampaignStore.counts(connection)
-        } then: { result in
-            if case .success(let counts) = result { bound.run { $0.tell(counts) } }
-        }
-        schedule()
-    }
-
-    private func tell(_ counts: CampaignStore.Counts) {
-        guard timer != nil else { return }
         let figures = run.figures
-        let seconds = max(0.001, (loop.now - start).seconds)
-        let rate = Double(figures.ended) / seconds
+        let over = before.over + figures.over
+        let rate = Double(figures.ended) / (loop.now - start).seconds
         var line =
-            "\(counts.over) of \(counts.targets) over, \(JSONText.number(rate, digits: 1).text) calls/s, \(figures.active) active, "
-        line += "\(counts.failed + counts.error) failed"
+            "\(over) of \(before.targets) over, \(JSONText.number(rate, digits: 1).text) calls/s, \(figures.active) active, "
+        line += "\(before.failed + before.error + figures.unsuccessful) failed"
         if figures.isClosed {
             line += "; outside of the hours"
         } else if rate > 0 {
             // Retries are not known beforehand.
-            line += ", \(FlowDuration.print(.seconds(Int64((Double(counts.targets - counts.over) / rate).rounded(.up))))) left"
+            line += ", \(FlowDuration.print(.seconds(Int64((Double(before.targets - over) / rate).rounded(.up))))) left"
         }
         progress(line)
+        schedule()
     }
 
     func stop() {

@@ -54,13 +54,7 @@ package struct CampaignOptions: Sendable {
         resume = arguments.has("--resume")
         loops = try arguments.integer("--loops", in: 1...256)
         json = arguments.wantsJSON
-        rate = nil
-        if let text = arguments.value("--rate") {
-            guard let value = Double(text), value > 0, value <= 100_000 else {
-                throw CommandFailure(.wrong, "--rate is a number over 0, such as 5 or 0.5, not \"\(text)\"")
-            }
-            rate = value
-        }
+        rate = try arguments.rate("--rate")
         if file != nil {
             for option in ["--list", "--flow", "--to"] where arguments.has(option) {
                 throw CommandFailure(.wrong, "\(option) stands in the campaign's file", mend: "leave the option out, or the file")
@@ -97,7 +91,6 @@ package struct CampaignOptions: Sendable {
         guard let template = CampaignReader.template(to, problem: { mistake = mistake ?? $0 }), mistake == nil else {
             throw CommandFailure(.wrong, "--to: \(mistake ?? "")", mend: "write 'sip:${target.number}@host' in single quotes")
         }
-        let name = list.split(separator: "/").last.map { String($0.prefix { $0 != "." }) } ?? "campaign"
-        return (CampaignPlan(name: name, list: list, flow: flow, to: template, concurrency: 10), [])
+        return (CampaignPlan(name: CampaignPlan.name(of: list), list: list, flow: flow, to: template, concurrency: 10), [])
     }
 }

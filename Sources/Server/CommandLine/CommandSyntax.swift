@@ -177,6 +177,15 @@ package struct CommandArguments: Equatable, Sendable {
         return number
     }
 
+    /// A number over 0: calls a second, or so many times.
+    package func rate(_ option: String) throws(CommandFailure) -> Double? {
+        guard let text = value(option) else { return nil }
+        guard let number = Double(text), number > 0, number <= 1_000_000 else {
+            throw CommandFailure(.wrong, "\(option) is a number over 0, such as 100 or 0.5, not \"\(text)\"")
+        }
+        return number
+    }
+
     /// An address of this machine with its port: `127.0.0.1:9100`.
     package func address(_ option: String) throws(CommandFailure) -> SocketAddress? {
         guard let text = value(option) else { return nil }

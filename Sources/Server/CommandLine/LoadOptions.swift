@@ -93,7 +93,7 @@ package struct LoadOptions: Sendable {
         vars = try arguments.assignments("--var")
         from = arguments.value("--from")
         loops = try arguments.integer("--loops", in: 1...256)
-        seed = UInt64(try arguments.integer("--seed", in: 0...Int.max) ?? Int(SystemRandomNumberGenerator.positive()))
+        seed = UInt64(try arguments.integer("--seed", in: 0...Int.max) ?? .random(in: 0...Int(UInt32.max)))
         report = arguments.value("--report")
         json = arguments.wantsJSON
         do throws(HoldTime.Problem) {
@@ -115,17 +115,20 @@ package struct LoadOptions: Sendable {
         }
         source = try LoadSourceReader(arguments).source()
         findsLimit = arguments.has("--find-limit")
-        maximumRate = try arguments.number("--max-rate", in: 0.001...1_000_000) ?? 100_000
+        maximumRate = try arguments.rate("--max-rate") ?? 100_000
         stepTime = try arguments.duration("--step-time")
         http = try arguments.address("--http")
         try readRules(arguments)
-        if findsLimit { return }
-        if !endsByItself {
-            throw CommandFailure(.wrong, "the run would never end", mend: "say --duration 60s or --calls 1000")
+        for (option, time) in [("--duration", duration), ("--step-time", stepTime)] where time == .zero {
+            throw CommandFailure(.wrong, "\(option): the time is zero")
         }
+        if findsLimit { return }
         if case .arrivals(.rate(let profile, _)) = source, duration == nil, calls == nil, arguments.has("--ramp") {
             // A ramp without a time of its own ends with the ramp.
             duration = .nanoseconds(Int64(profile.pieces[0].length * 1e9))
+        }
+        if !endsByItself {
+            throw CommandFailure(.wrong, "the run would never end", mend: "say --duration 60s or --calls 1000")
         }
     }
 
@@ -145,10 +148,10 @@ package struct LoadOptions: Sendable {
                 .wrong, "\(option) and --find-limit exclude each other", mend: "--step-time says how long a rate is tried")
         }
         if let text = arguments.value("--max-failures") {
-            guard text.hasSuffix("%"), let percent = Double(text.dropLast()), (0..<100).contains(percent) else {
+            guard let share = Percent.share(text) else {
                 throw CommandFailure(.wrong, "--max-failures is a share such as 1% or 0.5%, not \"\(text)\"")
             }
-            rules.failures = percent / 100
+            rules.failures = share
         }
         rules.answer = try arguments.duration("--max-answer")?.milliseconds
         rules.score = try arguments.number("--min-mos", in: 1...4.5)
@@ -159,8 +162,7 @@ package struct LoadOptions: Sendable {
         switch source {
         case .users: return false
         case .arrivals(.times): return true
-        case .arrivals(.rate(let profile, _)):
-            return profile.end.isFinite || profile.pieces.count == 2 && profile.pieces[0].from != profile.pieces[0].to
+        case .arrivals(.rate(let profile, _)): return profile.end.isFinite
         }
     }
 }
@@ -180,6 +182,10 @@ private struct LoadSourceReader {
         if arguments.has("--pause"), given.first != "--users" { throw CommandFailure(.wrong, "--pause is for --users") }
         if arguments.has("--speed"), given.first != "--arrivals" { throw CommandFailure(.wrong, "--speed is for --arrivals") }
         let poisson = arguments.has("--poisson")
+        if given.first == "--users", arguments.has("--concurrency") {
+            throw CommandFailure(
+                .wrong, "--users and --concurrency exclude each other", mend: "--users says how many call at a time")
+        }
         if poisson, let other = given.first, other == "--users" || other == "--arrivals" {
             throw CommandFailure(.wrong, "--poisson is for rates, not for \(other)")
         }
@@ -187,25 +193,18 @@ private struct LoadSourceReader {
         case "--ramp": return .arrivals(.rate(try ramp(), poisson: poisson))
         case "--steps": return .arrivals(.rate(try steps(), poisson: poisson))
         case "--arrivals":
-            let speed = try arguments.value("--speed").map { text throws(CommandFailure) in try rate("--speed", text) } ?? 1
+            let speed = try arguments.rate("--speed") ?? 1
             return .arrivals(.times(try ArrivalFile.read(arguments.value("--arrivals") ?? "").map { $0 / speed }))
         case "--users":
             let users = try arguments.integer("--users", in: 1...1_000_000) ?? 1
-            let pace = try arguments.value("--rate").map { text throws(CommandFailure) in try rate("--rate", text) }
-            return .users(users, pause: try arguments.duration("--pause") ?? .seconds(1), rate: pace ?? Double(users))
+            let rate = try arguments.rate("--rate") ?? Double(users)
+            return .users(users, pause: try arguments.duration("--pause") ?? .seconds(1), rate: rate)
         default:
-            guard let text = arguments.value("--rate") else {
+            guard let rate = try arguments.rate("--rate") else {
                 throw CommandFailure(.wrong, "load needs --rate", mend: "or --ramp, --steps, --users or --arrivals")
             }
-            return .arrivals(.rate(.constant(try rate("--rate", text)), poisson: poisson))
+            return .arrivals(.rate(.constant(rate), poisson: poisson))
         }
-    }
-
-    private func rate(_ option: String, _ text: some StringProtocol) throws(CommandFailure) -> Double {
-        guard let value = Double(text), value > 0, value <= 1_000_000 else {
-            throw CommandFailure(.wrong, "\(option) is a number over 0, such as 100 or 0.5, not \"\(text)\"")
-        }
-        return value
     }
 
     private func ramp() throws(CommandFailure) -> RateProfile {
@@ -216,7 +215,7 @@ private struct LoadSourceReader {
             max(from, to) > 0, max(from, to) <= 1_000_000
         else { throw CommandFailure(.wrong, "--ramp is FROM..TO/TIME, such as 10..500/30s, not \"\(text)\"") }
         let seconds = try time("--ramp", parts[1])
-        return from == to ? .steps([(from, seconds)]) : .ramp(from: from, to: to, seconds: seconds)
+        return .ramp(from: from, to: to, seconds: seconds)
     }
 
     private func steps() throws(CommandFailure) -> RateProfile {
@@ -244,8 +243,4 @@ private struct LoadSourceReader {
         guard seconds > 0 else { throw CommandFailure(.wrong, "\(option): the time is zero") }
         return seconds
     }
-}
-
-extension SystemRandomNumberGenerator {
-    fileprivate static func positive() -> UInt32 { .random(in: 0 ... .max) }
 }

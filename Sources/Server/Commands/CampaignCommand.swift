@@ -24,7 +24,7 @@ package enum CampaignCommand {
             database.close()
             lock.release()
         }
-        let inTheAir = try prepare(database, plan, flow)
+        let (inTheAir, before) = try prepare(database, plan, flow)
         if inTheAir > 0 { progress("\(inTheAir) calls were in the air when the campaign was killed: they are not made again") }
         _ = try? DescriptorLimit.raise()
         let ladders = CallLadders(capacity: plan.concurrency * 4 + 1000)
@@ -35,7 +35,8 @@ package enum CampaignCommand {
         defer { party.close() }
         let control = try ControlLoop.started("campaign")
         defer { control.stop(within: .seconds(1)) }
-        let (problem, figures) = await CampaignDialer(plan, flow, party, ladders, database, control).run(stops, progress)
+        let (problem, figures) = await CampaignDialer(plan, flow, party, ladders, database, control).run(
+            stops, before: before, progress)
         if let problem { throw failure(problem) }
         let wasCut = stops.count > 0
         let wasStopped = figures.wasStopped
@@ -89,8 +90,10 @@ package enum CampaignCommand {
             .wrong, "another process runs the campaign in \(folder)", mend: "wait for its end, or choose another --report folder")
     }
 
-    /// Takes the list in and puts in order what a killed process left; how many calls that one had in the air.
-    private static func prepare(_ database: Database, _ plan: CampaignPlan, _ flow: Flow) throws(CommandFailure) -> Int {
+    /// Takes the list in and puts in order what a killed process left; how many calls that one had in the air, and what is there now.
+    private static func prepare(
+        _ database: Database, _ plan: CampaignPlan, _ flow: Flow
+    ) throws(CommandFailure) -> (inTheAir: Int, before: CampaignStore.Counts) {
         let wall = Date().timeIntervalSince1970
         do throws(CampaignProblem) {
             let known = try CampaignStore.storing(database) { connection throws(StoreError) in
@@ -101,7 +104,9 @@ package enum CampaignCommand {
             }
             _ = try CampaignStore.importList(plan.list, into: database)
             return try CampaignStore.storing(database) { connection throws(StoreError) in
-                try CampaignStore.recover(flow: flow.name, at: wall, connection)
+                (
+                    try CampaignStore.recover(flow: flow.name, at: wall, connection), try CampaignStore.counts(connection)
+                )
             }
         } catch {
             throw failure(error)

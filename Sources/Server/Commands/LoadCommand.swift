@@ -157,10 +157,8 @@ enum LoadFiles {
     }
 
     static func write(_ text: String, to path: String) throws(CommandFailure) {
-        do {
-            try text.write(toFile: path, atomically: true, encoding: .utf8)
-        } catch {
-            throw CommandFailure(.unable, "\(path) cannot be written: \(error.localizedDescription)")
-        }
+        guard let file = TextFile(path) else { throw CommandFailure(.unable, "\(path) cannot be written") }
+        file.write(text)
+        if let problem = file.finish() { throw CommandFailure(.unable, problem) }
     }
 }

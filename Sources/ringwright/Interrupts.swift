@@ -1,0 +1,31 @@
+// Ctrl-C and SIGTERM of commands that end by themselves.
+
+import Reactor
+import Server
+
+/// Ctrl-C and SIGTERM, heard on a small loop of its own.
+struct InterruptSignal {
+    private let loop: EpollLoop
+
+    init(_ action: @escaping @Sendable () -> Void) throws(SystemError) {
+        let loop = try EpollLoop(name: "signals")
+        self.loop = loop
+        try loop.start()
+        try loop.runAndWait { () throws(SystemError) in
+            _ = try SignalSource(loop: loop, signals: [.terminate, .interrupt]) { _ in action() }
+        }
+    }
+
+    func stop() { loop.stop() }
+}
+
+/// Runs a command that ends in an orderly way: the first Ctrl-C drains, the next one ends.
+func runDraining(
+    _ body: (StopRequests) async throws(CommandFailure) -> CommandOutcome
+) async throws(CommandFailure) -> ExitStatus {
+    ProcessSignal.ignoreBrokenPipes()
+    let stops = StopRequests()
+    let signals = try? InterruptSignal { stops.request() }
+    defer { signals?.stop() }
+    return Terminal.show(try await body(stops))
+}
