@@ -54,18 +54,18 @@ package struct ExpectVerb: Verb {
     }
 
     private mutating func readQuality(_ map: MappingReader, _ step: StepReader) {
-        if let score = map.double("mos", in: 1...4.5) { checks.append(.mos(score)) }
+        if let score = map.double("mos", in: 1...4.5) { checks.append(.quality(.mos(score))) }
         if let node = map.node("loss"), let text = NodeRead.string(node, "`loss`", step.sink) {
             if let percent = Double(text.hasSuffix("%") ? String(text.dropLast()) : text), 0...100 ~= percent {
-                checks.append(.loss(percent))
+                checks.append(.quality(.loss(percent)))
             } else {
                 step.sink.error(at: node.place, "`loss` is a share from 0% to 100%, not `\(text)`", mend: "write 1%")
             }
         }
-        if let jitter = map.duration("jitter") { checks.append(.jitter(jitter)) }
+        if let jitter = map.duration("jitter") { checks.append(.quality(.jitter(jitter))) }
         if let node = map.node("audio"), let word = NodeRead.string(node, "`audio`", step.sink) {
             if word == "two-way" {
-                checks.append(.twoWay)
+                checks.append(.quality(.twoWay))
             } else {
                 NodeRead.unknown("value", word, of: "`audio`", at: node.place, known: ["two-way"], step.sink)
             }

@@ -14,11 +14,7 @@ enum ExpectCheck: Sendable {
     case tone(ToneSpec)
     case header(name: String, wanted: FlowText?)
     case codec([String])
-    /// At least; at most the percentage; at most.
-    case mos(Double)
-    case loss(Double)
-    case jitter(Duration)
-    case twoWay
+    case quality(QualityCheck)
 
     /// For results: "hears speech".
     var name: String {
@@ -31,10 +27,7 @@ enum ExpectCheck: Sendable {
         case .tone(let tone): "hears \(tone.words)"
         case .header(let name, _): "header \(name)"
         case .codec(let wanted): "codec \(wanted.joined(separator: " or "))"
-        case .mos(let score): "mos at least \(ExpectAsker.rounded(score))"
-        case .loss(let percent): "loss at most \(ExpectAsker.rounded(percent))%"
-        case .jitter(let most): "jitter at most \(FlowDuration.print(most))"
-        case .twoWay: "audio both ways"
+        case .quality(let check): check.name
         }
     }
 }
@@ -66,7 +59,7 @@ struct ExpectAsker {
             }
         case .header(let name, let wanted): return try header(name, wanted)
         case .codec(let wanted): return try await codec(wanted)
-        case .mos, .loss, .jitter, .twoWay: return quality(check)
+        case .quality(let check): return check.verdict(on: call.info.media, codec: call.info.codec)
         }
     }
 
@@ -114,40 +107,6 @@ struct ExpectAsker {
         let name = codec.prefix { $0 != "/" }
         let passed = wanted.contains { $0.lowercased() == codec || $0.lowercased() == name }
         return (passed && !codec.isEmpty, codec.isEmpty ? "no audio \(waited)" : call.info.codec)
-    }
-
-    /// What was heard from the beginning of the call until now.
-    private func quality(_ check: ExpectCheck) -> (Bool, String) {
-        let (media, codec) = (call.info.media, call.info.codec)
-        if case .twoWay = check {
-            switch media.oneWay {
-            case .hearsNothing: return (false, "nothing came from the other side")
-            case .isNotHeard: return (false, "the other side has received nothing")
-            case nil: return media.received > 0 ? (true, "\(media.received) packets came") : (false, "nothing was heard yet")
-            }
-        }
-        guard media.received > 0 else { return (false, "nothing was heard") }
-        switch check {
-        case .mos(let least):
-            guard let score = VoiceQuality.meanOpinionScore(of: media, codec: codec) else {
-                return (false, "no score for \(codec)")
-            }
-            return (score >= least, Self.rounded(score))
-        case .loss(let most):
-            let lost = Double(max(media.lost, 0))
-            let percent = 100 * lost / (lost + Double(media.received))
-            return (percent <= most, "\(Self.rounded(percent))%")
-        case .jitter(let most): return (media.jitter <= most, "\(Self.rounded(media.jitter / .milliseconds(1))) ms")
-        default: preconditionFailure("no question about quality")
-        }
-    }
-
-    /// Two digits behind the point, without zeros at the end.
-    static func rounded(_ value: Double) -> String {
-        let hundredths = Int((value * 100).rounded())
-        let (whole, rest) = (hundredths / 100, hundredths % 100)
-        if rest == 0 { return "\(whole)" }
-        return rest % 10 == 0 ? "\(whole).\(rest / 10)" : "\(whole).\(rest < 10 ? "0" : "")\(rest)"
     }
 
     private func digits(_ wanted: String) async throws -> (Bool, String) {
