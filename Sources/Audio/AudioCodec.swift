@@ -71,6 +71,16 @@ package enum AudioCodec: Hashable, Sendable {
         }
     }
 
+    /// The rate at which it is coded when the samples have `rate`: the same where it can be, else its own; both in Hz.
+    func codingRate(for rate: Int) -> Int {
+        switch self {
+        // At 8 kHz only the lower band is coded.
+        case .g722 where rate == 8000 || rate == 16000: rate
+        case .opus where [8000, 12000, 16000, 24000, 48000].contains(rate): rate
+        default: sampleRate
+        }
+    }
+
     /// The law of G.711; nil for the others.
     package var law: G711Law? {
         switch self {

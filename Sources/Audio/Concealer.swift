@@ -29,6 +29,8 @@ final class Concealer {
 
     /// Takes samples that were decoded; the first after a gap are blended with what was made up.
     func heard(_ samples: UnsafeMutableBufferPointer<Int16>) {
+        // A payload that could not be decoded ends no gap.
+        guard !samples.isEmpty else { return }
         if missing > 0 {
             let overlap = min(samples.count, max(shortest, min(period.count / 4, rate / 100)))
             for index in 0..<overlap {

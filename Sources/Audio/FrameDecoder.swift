@@ -13,6 +13,7 @@ package struct FrameDecoder {
     /// Of the samples that come out, in Hz.
     package let rate: Int
     private let way: Way
+    /// The rate at which it is decoded, in Hz.
     private let given: Int
     private let resampler: Resampler?
     private let concealer: Concealer?
@@ -24,26 +25,21 @@ package struct FrameDecoder {
         self.codec = codec
         let rate = rate ?? codec.sampleRate
         self.rate = rate
-        var given = codec.sampleRate
+        given = codec.codingRate(for: rate)
         switch codec {
         case .pcmu: way = .law(.mu)
         case .pcma: way = .law(.a)
         case .l16: way = .linear
-        case .g722:
-            if G722StreamEncoder.takes(rate: rate) { given = rate }
-            way = .g722(G722StreamDecoder(rate: given))
-        case .opus:
-            if OpusStreamEncoder.takes(rate: rate) { given = rate }
-            way = .opus(OpusStreamDecoder(rate: given))
+        case .g722: way = .g722(G722StreamDecoder(rate: given))
+        case .opus: way = .opus(OpusStreamDecoder(rate: given))
         }
-        self.given = given
         resampler = given == rate ? nil : Resampler(from: given, to: rate)
         if case .opus = codec { concealer = nil } else { concealer = conceals ? Concealer(rate: rate) : nil }
     }
 
     /// The most samples that `decode` gives for a payload.
     package func maximumSamples(in payload: UnsafeRawBufferPointer) -> Int {
-        let count = codec.ticks(in: payload) * given / codec.clockRate
+        let count = givenSamples(in: payload)
         return resampler?.maximumOutput(for: count) ?? count
     }
 
@@ -70,9 +66,11 @@ package struct FrameDecoder {
         }
     }
 
+    private func givenSamples(in payload: UnsafeRawBufferPointer) -> Int { codec.ticks(in: payload) * given / codec.clockRate }
+
     private func decodeAtRate(_ payload: UnsafeRawBufferPointer, _ samples: UnsafeMutableBufferPointer<Int16>) -> Int {
         guard let resampler else { return decodeGiven(payload, samples) }
-        let most = codec.ticks(in: payload) * given / codec.clockRate
+        let most = givenSamples(in: payload)
         return withUnsafeTemporaryAllocation(of: Int16.self, capacity: most + 1) { own in
             let count = min(decodeGiven(payload, own), samples.count * given / rate)
             return resampler.process(UnsafeBufferPointer(rebasing: own[..<count]), into: samples)

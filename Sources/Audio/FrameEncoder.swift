@@ -24,16 +24,13 @@ package struct FrameEncoder {
         self.codec = codec
         let rate = rate ?? codec.sampleRate
         self.rate = rate
-        var taken = codec.sampleRate
+        let taken = codec.codingRate(for: rate)
         switch codec {
         case .pcmu: (way, delay) = (.law(.mu), 0)
         case .pcma: (way, delay) = (.law(.a), 0)
         case .l16: (way, delay) = (.linear, 0)
-        case .g722:
-            if G722StreamEncoder.takes(rate: rate) { taken = rate }
-            (way, delay) = (.g722(G722StreamEncoder(rate: taken)), 0)
+        case .g722: (way, delay) = (.g722(G722StreamEncoder(rate: taken)), 0)
         case .opus(let parameters):
-            if OpusStreamEncoder.takes(rate: rate) { taken = rate }
             let encoder = OpusStreamEncoder(parameters, rate: taken, isLive: isLive)
             delay = encoder.delay * rate / taken
             way = .opus(encoder)

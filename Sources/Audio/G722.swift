@@ -7,8 +7,6 @@ import CSpanDSP
 final class G722StreamEncoder {
     private let state: OpaquePointer
 
-    static func takes(rate: Int) -> Bool { rate == 8000 || rate == 16000 }
-
     init(rate: Int) {
         let options = rate == 8000 ? Int32(G722_SAMPLE_RATE_8000) : 0
         guard let state = g722_encode_init(nil, 64000, options) else { preconditionFailure("spandsp gave no G.722 encoder") }

@@ -6,8 +6,6 @@ import COpus
 final class OpusStreamEncoder {
     private let state: OpaquePointer
 
-    static func takes(rate: Int) -> Bool { [8000, 12000, 16000, 24000, 48000].contains(rate) }
-
     /// - Parameter isLive: spends less on a frame than what is encoded once and played often.
     init(_ parameters: OpusParameters, rate: Int, isLive: Bool) {
         var error: Int32 = 0

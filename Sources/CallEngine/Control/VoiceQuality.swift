@@ -1,5 +1,6 @@
 // How a call sounded, from the figures of its media.
 
+import Audio
 import Basics
 import RTP
 
@@ -7,23 +8,22 @@ package enum VoiceQuality {
     /// A mean opinion score, 1 to 4.5 (RTP's `Quality`); nil when nothing was received or the codec is unknown. It judges the network, not
     /// what was said. A packet that came too late to be played counts as lost.
     package static func meanOpinionScore(of media: MediaReport, codec: String) -> Double? {
-        guard media.received > 0, let impairment = impairment(of: codec) else { return nil }
+        guard media.received > 0, let codec = AudioCodec.all.first(where: { $0.description == codec }) else { return nil }
         let lost = UInt64(max(0, media.lost))
         return Quality.score(
             lost: lost + media.late, expected: media.received + lost,
-            delay: delay(roundTrip: media.roundTrip, jitter: media.jitter), codec: impairment)
+            delay: delay(roundTrip: media.roundTrip, jitter: media.jitter), codec: codec.impairment)
     }
 
     /// From mouth to ear: one way of the network, what a jitter buffer of twice the jitter adds, and one packet.
     static func delay(roundTrip: Duration?, jitter: Duration) -> Duration {
         (roundTrip ?? .zero) / 2 + jitter * 2 + .milliseconds(20)
     }
+}
 
-    static func impairment(of codec: String) -> LossImpairment? {
-        switch codec.prefix(while: { $0 != "/" }).uppercased() {
-        case "PCMU", "PCMA", "G722", "L16": .g711
-        case "OPUS": .opus
-        default: nil
-        }
+extension AudioCodec {
+    /// How it bears loss.
+    var impairment: LossImpairment {
+        if case .opus = self { .opus } else { .g711 }
     }
 }

@@ -59,8 +59,8 @@ final class CallRecorder {
     }
 
     /// Another stream comes from the far side.
-    func restart() {
-        add(UnsafeRawBufferPointer(start: nil, count: 0), RecordedFrame(side: .far, kind: .restart, at: handedOver))
+    func restart(at now: Instant) {
+        add(UnsafeRawBufferPointer(start: nil, count: 0), RecordedFrame(side: .far, kind: .restart, at: now))
     }
 
     @inline(__always)

@@ -1,6 +1,6 @@
 // Two legs connected: what one hears goes out at the other. Payloads are forwarded as they are when both speak the same codec, and by
-// table between the two laws of G.711; between other codecs they are decoded and encoded (Playout, Transcoder). Each leg's own stream goes on: its SSRC, sequence numbers and timestamps; the marker is kept.
-// RTCP is not forwarded: each leg has its own. Legs are on one loop.
+// table between the two laws of G.711; between other codecs they are decoded and encoded (Playout, Transcoder). Each leg's own stream goes
+// on: its SSRC, sequence numbers and timestamps; the marker is kept. RTCP is not forwarded: each leg has its own. Legs are on one loop.
 
 import Audio
 import Basics

@@ -54,8 +54,7 @@ extension MediaSession {
         func milliseconds(_ packets: Double) -> UInt16 { UInt16(clamping: Int(packets * Double(packetTime))) }
         func limited(_ duration: Duration) -> UInt16 { UInt16(clamping: Int(duration.milliseconds)) }
         let delay = VoiceQuality.delay(roundTrip: roundTrip, jitter: statistics.jitter)
-        let codec = VoiceQuality.impairment(of: codec.description) ?? .g711
-        let rating = Quality.rating(lost: lost + late, expected: expected, delay: delay, codec: codec)
+        let rating = Quality.rating(lost: lost + late, expected: expected, delay: delay, codec: codec.impairment)
         return VoIPMetrics(
             ssrc: ssrc, lossRate: VoIPMetrics.share(Double(lost) / Double(expected)),
             discardRate: VoIPMetrics.share(Double(late) / Double(expected)),
@@ -63,7 +62,7 @@ extension MediaSession {
             burstDuration: milliseconds(bursts.burstLength), gapDuration: milliseconds(bursts.gapLength),
             roundTrip: roundTrip.map(limited) ?? 0, endSystemDelay: limited(delay - (roundTrip ?? .zero) / 2),
             rating: rating.map { UInt8(clamping: Int($0.rounded())) },
-            listeningScore: Quality.score(lost: lost + late, expected: expected, codec: codec),
+            listeningScore: Quality.score(lost: lost + late, expected: expected, codec: codec.impairment),
             conversationalScore: rating.map(Quality.score(ofRating:)))
     }
 }

@@ -44,6 +44,8 @@ final class RecordedSide {
         } else if side == .near {
             isPaused = frame.isPaused
             place(frame, payload, into: &mixer)
+        } else if waiting.isEmpty, frame.sequence == next?.sequence {
+            emit(frame, payload, into: &mixer)
         } else {
             let place = waiting.lastIndex { Int16(bitPattern: $0.frame.sequence &- frame.sequence) < 0 } ?? -1
             waiting.insert(Waiting(frame: frame, payload: Array(payload)), at: place + 1)
