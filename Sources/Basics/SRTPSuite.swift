@@ -1,4 +1,5 @@
 // The cipher suites of SRTP that are spoken, under the names that descriptions give them (RFC 4568 section 6.2, RFC 6188, RFC 7714).
+// Descriptions agree on one, packets are protected by it.
 
 /// A cipher with its authentication, and how long its parts are.
 package enum SRTPSuite: String, Sendable, CaseIterable {
@@ -40,13 +41,4 @@ package enum SRTPSuite: String, Sendable, CaseIterable {
 
     /// Octets that authenticate an RTCP packet.
     package var controlTagLength: Int { isAEAD ? 16 : 10 }
-
-    /// The most octets by which protection makes an RTP or RTCP packet longer.
-    package static let mostTrailer = 16 + SRTPIndex.size
-}
-
-/// The word behind an RTCP packet: the E bit and a count of 31 bits (RFC 3711 section 3.4).
-enum SRTPIndex {
-    static let size = 4
-    static let isEncrypted: UInt32 = 0x8000_0000
 }

@@ -7,37 +7,17 @@
 
 package import Basics
 
-/// A suite by its name, with the length of its keys (RFC 4568 section 6.2, RFC 6188, RFC 7714).
-package enum CryptoSuite: String, Sendable, CaseIterable {
-    case aes128HMAC80 = "AES_CM_128_HMAC_SHA1_80"
-    case aes128HMAC32 = "AES_CM_128_HMAC_SHA1_32"
-    case aes256HMAC80 = "AES_256_CM_HMAC_SHA1_80"
-    case aes256HMAC32 = "AES_256_CM_HMAC_SHA1_32"
-    case aes128GCM = "AEAD_AES_128_GCM"
-    case aes256GCM = "AEAD_AES_256_GCM"
-
-    /// Octets of key and salt.
-    package var masterLength: Int {
-        switch self {
-        case .aes128HMAC80, .aes128HMAC32: 16 + 14
-        case .aes256HMAC80, .aes256HMAC32: 32 + 14
-        case .aes128GCM: 16 + 12
-        case .aes256GCM: 32 + 12
-        }
-    }
-}
-
 /// One line that can be used.
 package struct CryptoAttribute: Equatable, Sendable {
     /// 1 to 9 digits (0 is none of the RFC's, and in use).
     package var tag: Int
-    package var suite: CryptoSuite
+    package var suite: SRTPSuite
     /// Key and salt of the suite's length.
     package var key: KeyMaterial
     /// The master key identifier that the writer's packets carry, 1 to 128 octets; empty: none.
     package var identifier: [UInt8]
 
-    package init(tag: Int, suite: CryptoSuite, key: KeyMaterial, identifier: [UInt8] = []) {
+    package init(tag: Int, suite: SRTPSuite, key: KeyMaterial, identifier: [UInt8] = []) {
         self.tag = tag
         self.suite = suite
         self.key = key
@@ -48,7 +28,7 @@ package struct CryptoAttribute: Equatable, Sendable {
     package init?(_ text: String) {
         let words = text.split { $0 == " " || $0 == "\t" }
         guard words.count >= 3, words[0].utf8.count <= 9, let tag = Int(words[0]), tag >= 0,
-            let suite = CryptoSuite(rawValue: words[1].uppercased()), words[3...].allSatisfy(Self.isHarmless),
+            let suite = SRTPSuite(rawValue: words[1].uppercased()), words[3...].allSatisfy(Self.isHarmless),
             words[2].prefix(7).lowercased() == "inline:", !words[2].contains(";")
         else { return nil }
         var parts = words[2].dropFirst(7).split(separator: "|", omittingEmptySubsequences: false)[...]

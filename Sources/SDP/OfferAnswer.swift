@@ -113,6 +113,13 @@ package struct OfferAnswer: Sendable {
         ownLastOffer = false
     }
 
+    /// Another far side takes the place of the one so far: an offer that is open counts no more, and it gets keys of its own. With ours
+    /// the one that goes could read on, and the new one does not know how often our sequence number has wrapped.
+    package mutating func changeFarSide() {
+        offerFailed()
+        secure.forgetKeys()
+    }
+
     /// Whether our offer asks for encryption and may be made again without it: `offered`, and nothing is agreed yet.
     package var mayOfferPlain: Bool { agreement == nil && secure.policy == .offered && !secure.lines.isEmpty }
 

@@ -21,7 +21,7 @@ package enum MediaSecurity: String, Sendable, CaseIterable {
 
 /// What both sides agreed on: each protects what it sends with its own key.
 package final class SecureAgreement: Sendable, Equatable {
-    package let suite: CryptoSuite
+    package let suite: SRTPSuite
     package let ownKey: KeyMaterial
     package let remoteKey: KeyMaterial
     /// The master key identifier in their packets; empty: none.
@@ -29,7 +29,7 @@ package final class SecureAgreement: Sendable, Equatable {
     /// Of the line that was agreed on.
     let tag: Int
 
-    init(suite: CryptoSuite, tag: Int, ownKey: KeyMaterial, remote: CryptoAttribute) {
+    init(suite: SRTPSuite, tag: Int, ownKey: KeyMaterial, remote: CryptoAttribute) {
         self.suite = suite
         self.tag = tag
         self.ownKey = ownKey
@@ -49,18 +49,18 @@ package final class SecureAgreement: Sendable, Equatable {
 /// Our side of it in one session.
 struct SecureMedia: Sendable {
     /// What our offers hold, the first preferred. Further lines would make an INVITE too long for a datagram (RFC 3261 section 18.1.1).
-    static let offered: [CryptoSuite] = [.aes128HMAC80, .aes128GCM, .aes128HMAC32]
+    static let offered: [SRTPSuite] = [.aes128HMAC80, .aes128GCM, .aes128HMAC32]
 
     var policy: MediaSecurity
     /// The lines of our last offer; empty when it was plain.
     private(set) var lines: [CryptoAttribute] = []
     /// Our keys, one a suite; none before the first is needed.
-    private var keys: [(suite: CryptoSuite, key: KeyMaterial)] = []
+    private var keys: [(suite: SRTPSuite, key: KeyMaterial)] = []
 
     init(policy: MediaSecurity) { self.policy = policy }
 
     /// The lines of an offer: what is in use first, with its key.
-    mutating func makeOffer(inUse: CryptoSuite?) {
+    mutating func makeOffer(inUse: SRTPSuite?) {
         var suites = Self.offered
         if let inUse {
             suites.removeAll { $0 == inUse }
@@ -95,7 +95,9 @@ struct SecureMedia: Sendable {
         keys.removeAll { $0.suite == former.suite }
     }
 
-    private mutating func key(for suite: CryptoSuite) -> KeyMaterial {
+    mutating func forgetKeys() { keys = [] }
+
+    private mutating func key(for suite: SRTPSuite) -> KeyMaterial {
         if let known = keys.first(where: { $0.suite == suite }) { return known.key }
         let key = KeyMaterial.random(suite.masterLength)
         keys.append((suite, key))

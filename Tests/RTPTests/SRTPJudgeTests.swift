@@ -1,6 +1,7 @@
 // libsrtp2 judges: it takes what we protect, and we take what it protects. It is a program of its own, built here from Judge/judge.c,
 // and no part of the product.
 
+import Basics
 import Foundation
 import RTP
 import Testing

@@ -1,5 +1,6 @@
 // What the tests of SRTP share.
 
+import Basics
 import RTP
 
 /// Octets out of hexadecimal digits; blanks are skipped.

@@ -1,5 +1,6 @@
 // SRTP against the examples in its RFCs: key derivation and keystreams of RFC 3711 and RFC 6188, whole packets of RFC 7714.
 
+import Basics
 import RTP
 import Testing
 

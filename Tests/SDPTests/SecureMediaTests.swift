@@ -29,7 +29,7 @@ private func crypto(_ octets: [UInt8]) throws -> [CryptoAttribute] {
     @Test(
         "lines that can be used",
         arguments: [
-            ("1 AES_CM_128_HMAC_SHA1_80 inline:\(key30)", CryptoSuite.aes128HMAC80, 1, []),
+            ("1 AES_CM_128_HMAC_SHA1_80 inline:\(key30)", SRTPSuite.aes128HMAC80, 1, []),
             ("1 AES_CM_128_HMAC_SHA1_32 inline:\(key30)|2^20|1:4", .aes128HMAC32, 1, [0, 0, 0, 1]),
             ("999 aes_cm_128_hmac_sha1_80 INLINE:\(key30)|2^31", .aes128HMAC80, 999, []),
             ("2 AES_CM_128_HMAC_SHA1_80 inline:\(key30)|1066:2", .aes128HMAC80, 2, [4, 42]),
@@ -38,7 +38,7 @@ private func crypto(_ octets: [UInt8]) throws -> [CryptoAttribute] {
             ("3 AES_256_CM_HMAC_SHA1_32 inline:\(key46.dropLast(2))", .aes256HMAC32, 3, []),
             ("4 AEAD_AES_128_GCM inline:\(key28) WSH=128 -NEW=7", .aes128GCM, 4, []),
             ("0\tAES_CM_128_HMAC_SHA1_80\tinline:\(key30)", .aes128HMAC80, 0, [])
-        ] as [(String, CryptoSuite, Int, [UInt8])]) func reads(text: String, suite: CryptoSuite, tag: Int, identifier: [UInt8])
+        ] as [(String, SRTPSuite, Int, [UInt8])]) func reads(text: String, suite: SRTPSuite, tag: Int, identifier: [UInt8])
         throws
     {
         let line = try #require(CryptoAttribute(text))

@@ -53,8 +53,7 @@ extension Call {
             if invite.hasBody(ofType: "application/sdp") {
                 localDescription = try media.answer(another: invite.body)
             } else {
-                media.offerFailed()
-                localDescription = media.makeOffer()
+                localDescription = media.makeOfferToAnother()
                 isOfferless = true
             }
         } catch {

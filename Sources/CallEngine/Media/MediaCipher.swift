@@ -17,14 +17,14 @@ final class MediaCipher {
 
     init(_ agreement: SecureAgreement) {
         self.agreement = agreement
-        sender = SRTPSender(SRTPSuite(agreement.suite), master: agreement.ownKey.revealed)
+        sender = SRTPSender(agreement.suite, master: agreement.ownKey.revealed)
         receiver = Self.receiver(agreement)
     }
 
     /// The next agreement: a direction whose key stays the same goes on, with its counters.
     func change(to next: SecureAgreement) {
         if next.suite != agreement.suite || next.ownKey != agreement.ownKey {
-            sender = SRTPSender(SRTPSuite(next.suite), master: next.ownKey.revealed)
+            sender = SRTPSender(next.suite, master: next.ownKey.revealed)
         }
         if next.suite != agreement.suite || next.remoteKey != agreement.remoteKey
             || next.remoteIdentifier != agreement.remoteIdentifier
@@ -36,42 +36,32 @@ final class MediaCipher {
     }
 
     private static func receiver(_ agreement: SecureAgreement) -> SRTPReceiver {
-        SRTPReceiver(
-            SRTPSuite(agreement.suite), master: agreement.remoteKey.revealed, identifier: agreement.remoteIdentifier)
+        SRTPReceiver(agreement.suite, master: agreement.remoteKey.revealed, identifier: agreement.remoteIdentifier)
     }
 
     /// See SRTPReceiver.
     func unprotect(
-        _ packet: UnsafeRawBufferPointer, to output: UnsafeMutableRawBufferPointer
+        _ packet: UnsafeRawBufferPointer, _ use: SRTPKeys.Use, to output: UnsafeMutableRawBufferPointer
     ) throws(SRTPError) -> Int {
         do throws(SRTPError) {
-            let count = try receiver.unprotect(packet, to: output)
-            if former != nil { former = nil }
+            let count = try receiver.unprotect(packet, use, to: output)
+            if use == .rtp, former != nil { former = nil }
             return count
         } catch {
             guard error == .unauthentic, let former else { throw error }
-            return try former.unprotect(packet, to: output)
-        }
-    }
-
-    /// See SRTPReceiver.
-    func unprotectControl(
-        _ packet: UnsafeRawBufferPointer, to output: UnsafeMutableRawBufferPointer
-    ) throws(SRTPError) -> Int {
-        do throws(SRTPError) {
-            return try receiver.unprotectControl(packet, to: output)
-        } catch {
-            guard error == .unauthentic, let former else { throw error }
-            return try former.unprotectControl(packet, to: output)
+            return try former.unprotect(packet, use, to: output)
         }
     }
 }
 
-extension SRTPSuite {
-    /// A description's suite: both modules name them as the RFCs do.
-    init(_ suite: CryptoSuite) {
-        guard let known = SRTPSuite(rawValue: suite.rawValue) else { preconditionFailure("\(suite.rawValue) is in both lists") }
-        self = known
+extension SRTPReceiver {
+    fileprivate func unprotect(
+        _ packet: UnsafeRawBufferPointer, _ use: SRTPKeys.Use, to output: UnsafeMutableRawBufferPointer
+    ) throws(SRTPError) -> Int {
+        switch use {
+        case .rtp: try unprotect(packet, to: output)
+        case .rtcp: try unprotectControl(packet, to: output)
+        }
     }
 }
 
@@ -88,20 +78,12 @@ extension MediaSession {
         if let cipher { cipher.change(to: secure) } else { cipher = MediaCipher(secure) }
     }
 
-    /// The RTP packet in a protected one; nil, and counted, when it is none of the far side's.
-    func unprotected(_ bytes: UnsafeRawBufferPointer, _ cipher: MediaCipher) -> UnsafeRawBufferPointer? {
+    /// The packet in a protected one, or, of a plain stream, what came; nil, and counted, when it is none of the far side's.
+    func unprotected(_ bytes: UnsafeRawBufferPointer, _ use: SRTPKeys.Use) -> UnsafeRawBufferPointer? {
+        guard let cipher else { return bytes }
         do throws(SRTPError) {
-            return services.openedPacket(try cipher.unprotect(bytes, to: services.opened))
-        } catch {
-            count(error)
-            return nil
-        }
-    }
-
-    /// The same for RTCP.
-    func unprotectedReport(_ bytes: UnsafeRawBufferPointer, _ cipher: MediaCipher) -> UnsafeRawBufferPointer? {
-        do throws(SRTPError) {
-            return services.openedPacket(try cipher.unprotectControl(bytes, to: services.opened))
+            let count = try cipher.unprotect(bytes, use, to: services.opened)
+            return UnsafeRawBufferPointer(rebasing: services.opened[..<count])
         } catch {
             count(error)
             return nil

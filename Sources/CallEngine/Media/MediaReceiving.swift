@@ -20,11 +20,7 @@ extension MediaSession {
             services.counting.droppedMalformed += 1
             return
         }
-        var plain = bytes
-        if let cipher {
-            guard let opened = unprotected(bytes, cipher) else { return }
-            plain = opened
-        }
+        guard let plain = unprotected(bytes, .rtp) else { return }
         guard let packet = RTPPacket(plain) else {
             services.counting.droppedMalformed += 1
             return
@@ -67,7 +63,7 @@ extension MediaSession {
         lastHeard = now
         if case .restarted = arrival {
             endOpenKey()
-            recorder?.restart()
+            recorder?.restart(at: now)
             playout?.restart()
             bridge?.restart()
             echo?.offset = nil

@@ -7,10 +7,16 @@ extension MediaSession {
     /// On an error nothing has changed.
     package func answer(another offer: ArraySlice<UInt8>) throws(MediaError) -> [UInt8] {
         let before = negotiation
-        negotiation.offerFailed()
+        negotiation.changeFarSide()
         do throws(MediaError) { return try answer(offer) } catch {
             negotiation = before
             throw error
         }
+    }
+
+    /// An offer for another far side, whose INVITE had none.
+    package func makeOfferToAnother() -> [UInt8] {
+        negotiation.changeFarSide()
+        return negotiation.makeOffer()
     }
 }

@@ -66,11 +66,7 @@ extension MediaSession {
             services.counting.droppedForeign += 1
             return
         }
-        var plain = bytes
-        if let cipher {
-            guard let opened = unprotectedReport(bytes, cipher) else { return }
-            plain = opened
-        }
+        guard let plain = unprotected(bytes, .rtcp) else { return }
         guard var reader = RTCPReader(plain) else {
             services.counting.droppedMalformed += 1
             return

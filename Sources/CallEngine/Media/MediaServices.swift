@@ -168,11 +168,6 @@ package final class MediaServices {
         return made
     }
 
-    /// The front of `opened`.
-    func openedPacket(_ count: Int) -> UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: opened.baseAddress, count: count)
-    }
-
     func randomBits() -> UInt64 { random.next() }
 
     /// Releases the sockets. All sessions are closed before.

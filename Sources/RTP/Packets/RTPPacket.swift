@@ -28,20 +28,13 @@ package struct RTPPacket {
     /// (RFC 3550 appendix A.1).
     @inline(__always)
     package init?(_ bytes: UnsafeRawBufferPointer) {
-        guard bytes.count >= RTPHeader.size, bytes[0] >> 6 == 2 else { return nil }
+        guard let start = Self.payloadStart(bytes) else { return nil }
         let first = bytes[0]
         contributorCount = Int(first & 0x0F)
-        var start = RTPHeader.size + 4 * contributorCount
         var end = bytes.count
-        guard start <= end else { return nil }
         if first & 0x10 != 0 {
-            guard start + 4 <= end else { return nil }
-            let profile = bytes.read16(at: start)
-            let length = 4 * Int(bytes.read16(at: start + 2))
-            start += 4
-            guard start + length <= end else { return nil }
-            headerExtension = (profile, UnsafeRawBufferPointer(rebasing: bytes[start..<start + length]))
-            start += length
+            let place = RTPHeader.size + 4 * contributorCount
+            headerExtension = (bytes.read16(at: place), UnsafeRawBufferPointer(rebasing: bytes[place + 4..<start]))
         } else {
             headerExtension = nil
         }
@@ -62,6 +55,7 @@ package struct RTPPacket {
 
     /// Where the payload begins, behind CSRC list and extension; what is behind it may be encrypted, so padding is not looked at. Nil for
     /// what is no RTP packet.
+    @inline(__always)
     static func payloadStart(_ bytes: UnsafeRawBufferPointer) -> Int? {
         guard bytes.count >= RTPHeader.size, bytes[0] >> 6 == 2 else { return nil }
         var start = RTPHeader.size + 4 * Int(bytes[0] & 0x0F)

@@ -1,6 +1,7 @@
 // What OpenSSL does for a packet: AES in counter mode with HMAC-SHA1 (RFC 3711 section 4), or AES-GCM (RFC 7714). Nothing is
 // allocated once it is made. What is put where, and which index a packet has, is decided by SRTPSender and SRTPReceiver.
 
+import Basics
 import COpenSSL
 
 /// The keyed state of one direction, for RTP or RTCP. Used from one thread.

@@ -4,6 +4,7 @@
 //    x = label << 48 XOR master salt (112 bits; a salt of 96 bits is followed by zeros)
 //    key = AES-CM(master key, x << 16), as many octets as are needed
 
+package import Basics
 import COpenSSL
 
 /// Keys of one direction, for RTP or for RTCP.

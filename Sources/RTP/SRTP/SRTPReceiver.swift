@@ -1,6 +1,8 @@
 // Checks and decrypts what arrives (RFC 3711 section 3.3, RFC 7714 sections 8 and 9): the index of a packet is guessed from its
 // sequence number, one that came before is not taken again, and nothing of a packet counts before its tag is right.
 
+package import Basics
+
 /// Why a packet is not taken.
 package enum SRTPError: Error, Equatable, Sendable, CaseIterable {
     /// No RTP or RTCP packet, too short for its tag, or RTCP that is not encrypted.
@@ -13,15 +15,28 @@ package enum SRTPError: Error, Equatable, Sendable, CaseIterable {
     case tooManySources
 }
 
-/// All streams of the far side under one master key.
-package final class SRTPReceiver {
-    /// What is known of one SSRC.
-    private struct Source {
-        let ssrc: UInt32
-        /// Index: rollover counter and sequence number, or the count of RTCP.
-        var window = SRTPWindow()
+/// What is known of the sources of RTP, or of RTCP, under one key: their highest index (rollover counter and sequence number, or the count
+/// of RTCP) and what came.
+private struct SRTPSources {
+    private var sources: [(ssrc: UInt32, window: SRTPWindow)] = []
+
+    /// Of a source that was not heard so far: an empty one.
+    func window(of ssrc: UInt32) throws(SRTPError) -> SRTPWindow {
+        if let known = sources.first(where: { $0.ssrc == ssrc }) { return known.window }
+        guard sources.count < SRTPReceiver.mostSources else { throw .tooManySources }
+        return SRTPWindow()
     }
 
+    /// An authentic packet has come.
+    mutating func note(_ index: UInt64, of ssrc: UInt32) {
+        let place = sources.firstIndex { $0.ssrc == ssrc } ?? sources.endIndex
+        if place == sources.endIndex { sources.append((ssrc, SRTPWindow())) }
+        sources[place].window.note(index)
+    }
+}
+
+/// All streams of the far side under one master key.
+package final class SRTPReceiver {
     /// Sources of RTP, and of RTCP, under one key. A stream that restarts takes a new one.
     package static let mostSources = 64
 
@@ -30,8 +45,8 @@ package final class SRTPReceiver {
     private let identifier: [UInt8]
     private let media: SRTPCipher
     private let control: SRTPCipher
-    @exclusivity(unchecked) private var sources: [Source] = []
-    @exclusivity(unchecked) private var controlSources: [Source] = []
+    @exclusivity(unchecked) private var sources = SRTPSources()
+    @exclusivity(unchecked) private var controlSources = SRTPSources()
 
     /// `master`: key and salt, `suite.masterLength` octets; `identifier`: up to 128 octets.
     package convenience init(_ suite: SRTPSuite, master: [UInt8], identifier: [UInt8] = []) {
@@ -53,40 +68,20 @@ package final class SRTPReceiver {
     package func unprotect(
         _ packet: UnsafeRawBufferPointer, to output: UnsafeMutableRawBufferPointer
     ) throws(SRTPError) -> Int {
-        precondition(output.count >= packet.count)
         let end = packet.count - suite.tagLength - identifier.count
-        guard let target = output.baseAddress, end >= RTPHeader.size,
-            let start = RTPPacket.payloadStart(UnsafeRawBufferPointer(rebasing: packet[..<end]))
-        else { throw .malformed }
+        guard end >= RTPHeader.size, let start = RTPPacket.payloadStart(UnsafeRawBufferPointer(rebasing: packet[..<end])) else {
+            throw .malformed
+        }
         let ssrc = packet.read32(at: 8)
-        let place = sources.firstIndex { $0.ssrc == ssrc }
-        guard place != nil || sources.count < Self.mostSources else { throw .tooManySources }
-        let window = place.map { sources[$0].window } ?? SRTPWindow()
+        let window = try sources.window(of: ssrc)
         guard let index = window.index(of: packet.read16(at: 2)), window.isNew(index) else { throw .replayed }
-        let header = UnsafeRawBufferPointer(rebasing: packet[..<start])
-        let payload = UnsafeRawBufferPointer(rebasing: packet[start..<end])
-        if suite.isAEAD {
-            // The identifier stands behind the tag.
-            let tag = UnsafeRawBufferPointer(rebasing: packet[end..<end + suite.tagLength])
-            guard hasIdentifier(packet, at: end + suite.tagLength),
-                media.open(payload, to: target + start, authenticating: header, nil, ssrc: ssrc, index: index, tag: tag)
-            else { throw .unauthentic }
-        } else {
-            let tag = UnsafeRawBufferPointer(rebasing: packet[(end + identifier.count)...])
-            let covered = UnsafeRawBufferPointer(rebasing: packet[..<end])
-            guard hasIdentifier(packet, at: end), media.isTag(tag, of: covered, UInt32(truncatingIfNeeded: index >> 16)) else {
-                throw .unauthentic
-            }
-            media.crypt(payload, to: target + start, ssrc: ssrc, index: index)
-        }
-        if target != header.baseAddress.map({ UnsafeMutableRawPointer(mutating: $0) }) {
-            output.copyMemory(from: header)
-        }
-        if let place {
-            sources[place].window.note(index)
-        } else {
-            sources.append(Source(ssrc: ssrc, window: SRTPWindow(first: index)))
-        }
+        // The identifier stands behind the tag of GCM, and before that of HMAC.
+        let tag = suite.isAEAD ? end : end + identifier.count
+        guard hasIdentifier(packet, at: suite.isAEAD ? end + suite.tagLength : end) else { throw .unauthentic }
+        try open(
+            packet, start..<end, tag: tag..<tag + suite.tagLength, hashed: end,
+            word: suite.isAEAD ? nil : UInt32(truncatingIfNeeded: index >> 16), media, ssrc: ssrc, index: index, to: output)
+        sources.note(index, of: ssrc)
         return end
     }
 
@@ -95,40 +90,47 @@ package final class SRTPReceiver {
     package func unprotectControl(
         _ packet: UnsafeRawBufferPointer, to output: UnsafeMutableRawBufferPointer
     ) throws(SRTPError) -> Int {
-        precondition(output.count >= packet.count)
         let end = packet.count - SRTPIndex.size - identifier.count - suite.controlTagLength
-        guard let target = output.baseAddress, end >= 8 else { throw .malformed }
+        guard end >= 8 else { throw .malformed }
         let wordPlace = suite.isAEAD ? end + suite.controlTagLength : end
         let word = packet.read32(at: wordPlace)
         guard packet[0] >> 6 == 2, word & SRTPIndex.isEncrypted != 0 else { throw .malformed }
         let index = UInt64(word & ~SRTPIndex.isEncrypted)
         let ssrc = packet.read32(at: 4)
-        let place = controlSources.firstIndex { $0.ssrc == ssrc }
-        guard place != nil || controlSources.count < Self.mostSources else { throw .tooManySources }
-        if let place, !controlSources[place].window.isNew(index) { throw .replayed }
-        let header = UnsafeRawBufferPointer(rebasing: packet[..<8])
-        let payload = UnsafeRawBufferPointer(rebasing: packet[8..<end])
+        guard try controlSources.window(of: ssrc).isNew(index) else { throw .replayed }
+        let tag = suite.isAEAD ? end : packet.count - suite.controlTagLength
         guard hasIdentifier(packet, at: wordPlace + SRTPIndex.size) else { throw .unauthentic }
+        try open(
+            packet, 8..<end, tag: tag..<tag + suite.controlTagLength, hashed: wordPlace + SRTPIndex.size,
+            word: suite.isAEAD ? word : nil, control, ssrc: ssrc, index: index, to: output)
+        controlSources.note(index, of: ssrc)
+        return end
+    }
+
+    /// Checks the tag and decrypts; what is before the payload goes to the output as it is.
+    /// - Parameters:
+    ///   - hashed: HMAC covers the octets before that.
+    ///   - word: is authenticated as well: behind the header by GCM, behind what is hashed by HMAC.
+    private func open(
+        _ packet: UnsafeRawBufferPointer, _ payload: Range<Int>, tag: Range<Int>, hashed: Int, word: UInt32?,
+        _ cipher: SRTPCipher,
+        ssrc: UInt32, index: UInt64, to output: UnsafeMutableRawBufferPointer
+    ) throws(SRTPError) {
+        precondition(output.count >= packet.count)
+        guard let target = output.baseAddress else { throw .malformed }
+        let header = UnsafeRawBufferPointer(rebasing: packet[..<payload.lowerBound])
+        let encrypted = UnsafeRawBufferPointer(rebasing: packet[payload])
+        let tag = UnsafeRawBufferPointer(rebasing: packet[tag])
+        let place = target + payload.lowerBound
         if suite.isAEAD {
-            let tag = UnsafeRawBufferPointer(rebasing: packet[end..<wordPlace])
-            guard control.open(payload, to: target + 8, authenticating: header, word, ssrc: ssrc, index: index, tag: tag) else {
+            guard cipher.open(encrypted, to: place, authenticating: header, word, ssrc: ssrc, index: index, tag: tag) else {
                 throw .unauthentic
             }
         } else {
-            let covered = UnsafeRawBufferPointer(rebasing: packet[..<(wordPlace + SRTPIndex.size)])
-            let tag = UnsafeRawBufferPointer(rebasing: packet[(packet.count - suite.controlTagLength)...])
-            guard control.isTag(tag, of: covered, nil) else { throw .unauthentic }
-            control.crypt(payload, to: target + 8, ssrc: ssrc, index: index)
+            guard cipher.isTag(tag, of: UnsafeRawBufferPointer(rebasing: packet[..<hashed]), word) else { throw .unauthentic }
+            cipher.crypt(encrypted, to: place, ssrc: ssrc, index: index)
         }
-        if target != header.baseAddress.map({ UnsafeMutableRawPointer(mutating: $0) }) {
-            output.copyMemory(from: header)
-        }
-        if let place {
-            controlSources[place].window.note(index)
-        } else {
-            controlSources.append(Source(ssrc: ssrc, window: SRTPWindow(first: index)))
-        }
-        return end
+        if UnsafeRawPointer(target) != packet.baseAddress { output.copyMemory(from: header) }
     }
 
     private func hasIdentifier(_ packet: UnsafeRawBufferPointer, at place: Int) -> Bool {

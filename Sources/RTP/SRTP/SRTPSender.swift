@@ -5,6 +5,19 @@
 //   GCM    RTP   header | encrypted payload | tag                       header and payload are authenticated
 //          RTCP  header, SSRC | encrypted | tag | E, index              header, SSRC, E and index as well
 
+package import Basics
+
+extension SRTPSuite {
+    /// The most octets by which protection makes an RTP or RTCP packet longer.
+    package static let mostTrailer = 16 + SRTPIndex.size
+}
+
+/// The word behind an RTCP packet: the E bit and a count of 31 bits (RFC 3711 section 3.4).
+enum SRTPIndex {
+    static let size = 4
+    static let isEncrypted: UInt32 = 0x8000_0000
+}
+
 /// One stream under one master key: a further SSRC needs one of its own. Our packets carry no master key identifier.
 package final class SRTPSender {
     package let suite: SRTPSuite

@@ -13,12 +13,6 @@ package struct SRTPWindow: Equatable, Sendable {
 
     package init() {}
 
-    /// With the first packet of a source.
-    package init(first index: UInt64) {
-        highest = index
-        came = 1
-    }
-
     /// The index with these low 16 bits that is nearest to the highest one; the first packet of a source has the rollover counter 0. Nil
     /// where it would be below zero, or the key is used up.
     package func index(of sequence: UInt16) -> UInt64? {

@@ -8,25 +8,8 @@ import TestKit
 import Testing
 
 @Suite struct MediaBridgeTests {
-    private struct Bridge {
-        let world = MediaWorld(seed: 11)
-        let caller: MediaSession
-        let inner: MediaSession
-        let outer: MediaSession
-        let callee: MediaSession
-
-        init(callee codec: String) throws {
-            caller = try world.session(world.left, codecs: ["pcmu"])
-            inner = try world.session(world.right, codecs: ["pcmu", "pcma"])
-            outer = try world.session(world.right, codecs: ["pcmu", "pcma"])
-            callee = try world.session(world.left, codecs: [codec])
-            try MediaWorld.agree(caller, inner)
-            try MediaWorld.agree(outer, callee)
-        }
-    }
-
     @Test(arguments: ["pcmu", "pcma"]) func audioPassesBothWays(codec: String) throws {
-        let bridge = try Bridge(callee: codec)
+        let bridge = try BridgedCall(seed: 11, "pcmu", codec, isConnected: false)
         let world = bridge.world
         let music = bridge.inner.play(PlaybackRequest([.countryTone(name: "ringback", country: "de")], loop: .forever))
         world.run(.seconds(1))
@@ -61,9 +44,8 @@ import Testing
     }
 
     @Test(arguments: ["pcmu", "pcma"]) func keysPassOnceAndAreHeardOnTheWay(codec: String) throws {
-        let bridge = try Bridge(callee: codec)
+        let bridge = try BridgedCall(seed: 11, "pcmu", codec)
         bridge.world.network.impairment.loss = 0.05
-        bridge.inner.connect(to: bridge.outer)
         bridge.world.loop.spawn { try? await bridge.caller.sendDigits("1947#", options: SendDigitsOptions()) }
         bridge.world.run(.seconds(5))
         #expect(bridge.inner.digits.history == "1947#")
@@ -73,8 +55,7 @@ import Testing
     }
 
     @Test func aSilentLegIsFilled() throws {
-        let bridge = try Bridge(callee: "pcmu")
-        bridge.inner.connect(to: bridge.outer)
+        let bridge = try BridgedCall(seed: 11, "pcmu", "pcmu")
         bridge.world.run(.seconds(1))
         bridge.callee.close()
         let before = bridge.caller.report.received

@@ -70,9 +70,7 @@ import Testing
     @Test func eventsAtAnotherClockThanTheAudio() throws {
         let world = MediaWorld()
         let peer = try RawPeer(world.loop)
-        let session = try world.session(world.left, codecs: ["opus"])
-        let target = rtpAddress(try session.answer(Self.opus(peer, events: 8000)), ip: MediaWorld.leftIP)
-        session.start()
+        let (session, target) = try world.answering(Self.opus(peer, events: 8000), codecs: ["opus"])
         #expect(session.canSendEvents)
         world.run(.milliseconds(200))
         world.loop.spawn { try? await session.sendDigits("5", options: SendDigitsOptions(duration: .milliseconds(100))) }

@@ -56,9 +56,7 @@ import Testing
     @Test func latePacketsOfAFormerCallAreThrownAway() throws {
         let world = MediaWorld(ports: 20000...20001)
         let peer = try RawPeer(world.loop)
-        let first = try world.session(world.left)
-        let target = rtpAddress(try first.answer(peer.description()), ip: MediaWorld.leftIP)
-        first.start()
+        let (first, target) = try world.answering(peer.description())
         world.run(.seconds(1))
         first.close()
         for _ in 0..<5 {

@@ -30,9 +30,7 @@ import Testing
     @Test("nothing comes from the far side") func hearsNothing() throws {
         let world = MediaWorld(seed: 32)
         let peer = try RawPeer(world.loop)
-        let session = try world.session(world.left)
-        let target = rtpAddress(try session.answer(peer.description()), ip: MediaWorld.leftIP)
-        session.start()
+        let (session, target) = try world.answering(peer.description())
         world.run(.seconds(1))
         #expect(session.report.oneWay == nil, "too early to tell")
         world.run(.seconds(2))

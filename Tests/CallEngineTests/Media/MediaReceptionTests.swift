@@ -23,10 +23,8 @@ import Testing
 
         init(codecs: [String] = ["pcmu", "pcma"], formats: String = "0 8 101", opus: Bool = false) throws {
             peer = try RawPeer(world.loop)
-            session = try world.session(world.left, codecs: codecs)
             let offer = opus ? MediaCodecTests.opus(peer) : peer.description(formats: formats)
-            target = rtpAddress(try session.answer(offer), ip: MediaWorld.leftIP)
-            session.start()
+            (session, target) = try world.answering(offer, codecs: codecs)
             recording = try session.record(RecordingRequest(path: file, channels: .caller))
             listening = session.listen(ListenRequest(speech: true, tones: [[440]]))
             listening.onEvent = { [unowned self] in events.append($0) }

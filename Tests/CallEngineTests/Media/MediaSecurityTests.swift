@@ -27,9 +27,7 @@ import Testing
         let world = MediaWorld(seed: 41)
         let peer = try RawPeer(world.loop)
         let attacker = try RawPeer(world.loop, ip: Self.attackerIP, port: 4000)
-        let session = try world.session(world.left)
-        let target = rtpAddress(try session.answer(peer.description()), ip: MediaWorld.leftIP)
-        session.start()
+        let (session, target) = try world.answering(peer.description())
         for _ in 0..<3 {
             peer.send(Self.sound, to: target)
             world.run(.milliseconds(20))
@@ -52,9 +50,7 @@ import Testing
         let signaled = try RawPeer(world.loop)
         let phone = try RawPeer(world.loop, ip: IPAddress("10.0.0.77")!, port: 7000)
         let attacker = try RawPeer(world.loop, ip: Self.attackerIP, port: 4000)
-        let session = try world.session(world.left)
-        let target = rtpAddress(try session.answer(signaled.description()), ip: MediaWorld.leftIP)
-        session.start()
+        let (session, target) = try world.answering(signaled.description())
         for _ in 0..<5 {
             phone.send(Self.sound, to: target)
             world.run(.milliseconds(20))
@@ -82,9 +78,7 @@ import Testing
     func bleed() throws {
         let world = MediaWorld(seed: 43)
         let peer = try RawPeer(world.loop)
-        let session = try world.session(world.left)
-        let target = rtpAddress(try session.answer(peer.description()), ip: MediaWorld.leftIP)
-        session.start()
+        let (session, target) = try world.answering(peer.description())
         let prober = try RawPeer(world.loop, ip: Self.attackerIP, port: 5000)
         var answers = 0
         prober.socket.onReceive = { _, _ in answers += 1 }
@@ -121,9 +115,7 @@ import Testing
     @Test("reports and farewells of strangers count for nothing") func forgedReports() throws {
         let world = MediaWorld(seed: 44)
         let peer = try RawPeer(world.loop)
-        let session = try world.session(world.left)
-        let target = rtpAddress(try session.answer(peer.description()), ip: MediaWorld.leftIP)
-        session.start()
+        let (session, target) = try world.answering(peer.description())
         world.run(.milliseconds(100))
         let ssrc = try #require(peer.packets.first?.ssrc)
         let attacker = try RawPeer(world.loop, ip: Self.attackerIP, port: 4001)

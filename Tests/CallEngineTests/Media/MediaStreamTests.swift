@@ -97,9 +97,7 @@ import Testing
     @Test func aPlaybackStopsBeforeTheNextPacket() throws {
         let world = MediaWorld()
         let peer = try RawPeer(world.loop)
-        let session = try world.session(world.left)
-        let target = rtpAddress(try session.answer(peer.description()), ip: MediaWorld.leftIP)
-        session.start()
+        let (session, target) = try world.answering(peer.description())
         for round in 0..<40 {
             let playback = session.play(PlaybackRequest([.tone(frequencies: [440], cadence: [])]))
             // Every phase of the tick.
@@ -129,9 +127,7 @@ import Testing
         let world = MediaWorld()
         let peer = try RawPeer(world.loop)
         let other = try RawPeer(world.loop, ip: IPAddress("10.0.0.77")!, port: 7000)
-        let session = try world.session(world.left)
-        let target = rtpAddress(try session.answer(peer.description()), ip: MediaWorld.leftIP)
-        session.start()
+        let (_, target) = try world.answering(peer.description())
         world.run(.milliseconds(500))
         #expect((23...24).contains(peer.packets.count) && other.packets.isEmpty)
         let sound = [UInt8](repeating: 0x12, count: 160)
@@ -267,9 +263,7 @@ import Testing
     @Test func rubbishIsCountedAndHarmless() throws {
         let world = MediaWorld()
         let peer = try RawPeer(world.loop)
-        let session = try world.session(world.left)
-        let target = rtpAddress(try session.answer(peer.description()), ip: MediaWorld.leftIP)
-        session.start()
+        let (_, target) = try world.answering(peer.description())
         var random = SeededRandom(seed: 5)
         for length in 0..<400 {
             let bytes = (0..<length % 64).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -5,6 +5,7 @@ import Basics
 import CallEngine
 import RTP
 import Reactor
+import SDP
 import Testing
 
 /// The loop, its network and two engines with an address each.
@@ -54,6 +55,16 @@ final class MediaWorld {
         return (one, other)
     }
 
+    /// A session of the left side that has answered an offer and sends; and where it takes RTP.
+    func answering(
+        _ offer: ArraySlice<UInt8>, codecs: [String] = ["pcmu", "pcma"]
+    ) throws(MediaError) -> (session: MediaSession, target: SocketAddress) {
+        let session = try session(left, codecs: codecs)
+        let target = rtpAddress(try session.answer(offer), ip: Self.leftIP)
+        session.start()
+        return (session, target)
+    }
+
     static func agree(_ offerer: MediaSession, _ answerer: MediaSession) throws(MediaError) {
         let answer = try answerer.answer(offerer.makeOffer()[...])
         answerer.start()
@@ -78,6 +89,33 @@ final class MediaWorld {
         #expect(loop.liveTasks == 0, sourceLocation: sourceLocation)
         loop.run(for: .seconds(60))
         #expect(loop.pendingTimers == 0, sourceLocation: sourceLocation)
+    }
+}
+
+/// A caller, the two legs of the right side, and a callee.
+struct BridgedCall {
+    let world: MediaWorld
+    let caller: MediaSession
+    let inner: MediaSession
+    let outer: MediaSession
+    let callee: MediaSession
+
+    /// - Parameters:
+    ///   - caller, callee: the codec of each; the legs between have both.
+    ///   - change: of the callee, for its offer.
+    init(
+        seed: UInt64, _ caller: String, _ callee: String, security: MediaSecurity = .accepted, isConnected: Bool = true,
+        _ change: (inout MediaSettings) -> Void = { _ in }
+    ) throws {
+        world = MediaWorld(seed: seed)
+        self.caller = try world.session(world.left, codecs: [caller]) { $0.security = security }
+        let both = caller == callee ? [caller] : [caller, callee]
+        inner = try world.session(world.right, codecs: both)
+        outer = try world.session(world.right, codecs: both)
+        self.callee = try world.session(world.left, codecs: [callee], change)
+        try MediaWorld.agree(self.caller, inner)
+        try MediaWorld.agree(self.callee, outer)
+        if isConnected { inner.connect(to: outer) }
     }
 }
 

@@ -8,34 +8,13 @@ import TestKit
 import Testing
 
 @Suite struct MediaTranscodingTests {
-    private struct Bridge {
-        let world = MediaWorld(seed: 17)
-        let caller: MediaSession
-        let inner: MediaSession
-        let outer: MediaSession
-        let callee: MediaSession
-
-        init(_ caller: String, _ callee: String, events: Bool = true, packetTime: Int = 20) throws {
-            self.caller = try world.session(world.left, codecs: [caller])
-            inner = try world.session(world.right, codecs: [caller])
-            outer = try world.session(world.right, codecs: [callee])
-            self.callee = try world.session(world.left, codecs: [callee]) {
-                $0.telephoneEvents = events
-                $0.packetTime = packetTime
-            }
-            try MediaWorld.agree(self.caller, inner)
-            try MediaWorld.agree(self.callee, outer)
-            inner.connect(to: outer)
-        }
-    }
-
     static let pairs = [
         ("pcmu", "opus", 20), ("pcma", "g722", 20), ("g722", "opus", 20), ("opus", "g722", 40), ("l16", "pcmu", 30),
         ("opus", "pcma", 10), ("pcmu", "opus", 60)
     ]
 
     @Test(arguments: pairs) func bothHearEachOther(caller: String, callee: String, packetTime: Int) throws {
-        let bridge = try Bridge(caller, callee, packetTime: packetTime)
+        let bridge = try BridgedCall(seed: 17, caller, callee) { $0.packetTime = packetTime }
         let world = bridge.world
         world.network.impairment.delay = .milliseconds(10)
         world.run(.seconds(1))
@@ -68,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [("pcmu", "opus"), ("opus", "g722")]) func keysPassOverClocks(caller: String, callee: String) throws {
-        let bridge = try Bridge(caller, callee)
+        let bridge = try BridgedCall(seed: 17, caller, callee)
         bridge.world.run(.milliseconds(500))
         bridge.world.loop.spawn { try? await bridge.caller.sendDigits("19*4", options: SendDigitsOptions()) }
         bridge.world.loop.spawn { try? await bridge.callee.sendDigits("05#", options: SendDigitsOptions()) }
@@ -79,7 +58,7 @@ import Testing
     }
 
     @Test func keysBecomeSoundWhereThereAreNoEvents() throws {
-        let bridge = try Bridge("opus", "pcmu", events: false)
+        let bridge = try BridgedCall(seed: 17, "opus", "pcmu") { $0.telephoneEvents = false }
         bridge.world.run(.milliseconds(500))
         bridge.world.loop.spawn { try? await bridge.caller.sendDigits("73", options: SendDigitsOptions()) }
         bridge.world.run(.seconds(3))
@@ -88,7 +67,7 @@ import Testing
     }
 
     @Test func aLossIsConcealedOnTheWay() throws {
-        let bridge = try Bridge("pcmu", "opus")
+        let bridge = try BridgedCall(seed: 17, "pcmu", "opus")
         bridge.world.run(.milliseconds(500))
         bridge.world.network.impairment.loss = 0.03
         bridge.world.network.impairment.jitter = .milliseconds(30)
@@ -104,7 +83,7 @@ import Testing
     }
 
     @Test func theEndOfALegEndsIt() throws {
-        let bridge = try Bridge("opus", "pcma")
+        let bridge = try BridgedCall(seed: 17, "opus", "pcma")
         bridge.world.run(.seconds(1))
         bridge.callee.close()
         bridge.outer.close()
