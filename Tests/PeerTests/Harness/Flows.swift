@@ -50,6 +50,17 @@ extension Call {
         for _ in 0..<count { notes.add("key \(try await keys(1))") }
     }
 
+    /// Of a call that was placed: waits for the answer, says who is there, and hears the far side until a while after.
+    func greet(
+        recording path: String, notes: Notes, before: Duration = .milliseconds(300), after: Duration = .milliseconds(800)
+    ) async throws {
+        notes.add("\(try await wait(for: .answered, timeout: .seconds(8)))")
+        try startRecording(path, notes: notes)
+        try await stay(before)
+        try await say("welcome")
+        try await stay(after)
+    }
+
     /// Waits until the far side hangs up (the flow is cancelled then), at most so long.
     func stay(_ limit: Duration) async throws { try await loop.sleep(for: limit) }
 }
