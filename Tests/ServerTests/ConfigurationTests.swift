@@ -283,6 +283,11 @@ import Testing
             "lines: { a: { sip: { server: b, challenge: yes } } }",
             "1:44: error: `lines.a.sip.challenge` is true or false, not `yes`"
         ),
+        (
+            "lines: { a: { sip: { server: b, challenge: true, username: anna, password: ${env.CARRIER_PASSWORD} } } }\n"
+                + "registrar: { realm: r, users: { anna: { ha1: ${env.HASH} } } }",
+            "2:12: error: a user of the registrar has the `username` by which `a` is known; give each its own"
+        ),
         ("limits: { lag: 1ms }", "1:16: error: `limits.lag`"),
         (
             "registrar: { realm: r, users: {}, qop: [ conf ] }", "1:42: error: `registrar.qop`"

@@ -44,9 +44,15 @@ import Testing
         #expect(!selects(line: "") && !selects(from: "+1555") && !selects(to: "1000"))
     }
 
+    @Test func aLineOfNoneIsNamed() {
+        let findings = read("trace: { folder: t, line: carrier }").findings
+        #expect(findings.count == 1 && findings.first?.contains("there is no line `carrier`; name it in `lines`") == true)
+    }
+
     @Test(arguments: [
         ("trace: { line: carrier }", "`trace` has no `folder`; write where traces go: folder: traces"),
-        ("trace: { folder: \"\" }", "`trace` has no `folder`"),
+        ("trace: { folder: \"\" }", "`trace.folder` is empty"),
+        ("trace: { folder: [ a ] }", "`trace.folder` is text, not a list"),
         ("trace: traces", "`trace` is a mapping"),
         ("trace: { folder: t, line: carier }", "there is no line `carier`; did you mean `carrier`?"),
         ("trace: { folder: t, from: \"/+49\" }", "`/+49` begins as a pattern; a pattern stands between two `/`"),

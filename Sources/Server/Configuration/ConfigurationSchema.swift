@@ -33,6 +33,7 @@ struct ConfigurationSchema {
         readAllow(top, into: &result.allow)
         result.registrar = RegistrarSchema(schema: self).read(top)
         checkUserTargets(top, result)
+        checkNames(top, result)
         result.routes = RouteSchema(
             schema: self, lines: result.lines.map(\.name), allow: result.allow, hasRegistrar: top.field("registrar") != nil
         ).read(top)
@@ -65,6 +66,16 @@ struct ConfigurationSchema {
             result.allow.bridge.contains(where: { $0.hasPrefix("user:") })
         else { return }
         sink.warning(at: allow.place, "`allow.bridge`: targets `user:…` have no effect without a `registrar`")
+    }
+
+    /// A line that is known by digest and a user with one name: nobody could say who calls.
+    private func checkNames(_ top: FieldReader, _ result: Configuration) {
+        guard let place = top.field("registrar")?.place, let users = result.registrar?.settings.users else { return }
+        for line in result.lines where line.isKnownByDigest && line.username.map({ users[$0] != nil }) == true {
+            sink.error(
+                at: place, "a user of the registrar has the `username` by which `\(line.name)` is known",
+                mend: "give each its own")
+        }
     }
 
     /// A path of the file as this process can open it.

@@ -107,7 +107,8 @@ extension ConfigurationSchema {
             let near = NearestWord.find(line.text, in: lines)
             sink.error(
                 at: line.place, "there is no line \(line.shown)",
-                mend: near.map { "did you mean `\($0)`?" } ?? "the lines are: \(lines.joined(separator: ", "))")
+                mend: near.map { "did you mean `\($0)`?" }
+                    ?? (lines.isEmpty ? "name it in `lines`" : "the lines are: \(lines.joined(separator: ", "))"))
         }
         return line.text
     }

@@ -11,11 +11,13 @@ struct TraceSchema {
     /// nil: no call is traced.
     func read(_ top: FieldReader) -> Configuration.Trace? {
         guard let fields = top.section("trace", known: Self.words) else { return nil }
-        guard let folder = fields.text("folder"), !folder.text.isEmpty else {
+        guard fields.field("folder") != nil else {
             schema.sink.error(
                 at: fields.node.place, "`trace` has no `folder`", mend: "write where traces go: folder: traces")
             return nil
         }
+        guard let folder = fields.text("folder") else { return nil }
+        if folder.text.isEmpty { schema.sink.error(at: folder.place, "`trace.folder` is empty", mend: "write folder: traces") }
         var result = Configuration.Trace(folder: schema.path(folder.text))
         result.line = schema.lineName(fields, among: lines)
         result.from = fields.text("from").flatMap { schema.number($0) }
