@@ -56,7 +56,8 @@ let package = Package(
         + module("SDP", ["Basics"])
         + module("RTP", ["Basics", "COpenSSL", "CSpeexDSP"], testsExclude: ["Judge"])
         + module("Audio", ["Basics", "COpenSSL", "CSndFile", "CSpeexDSP", "CSpanDSP", "COpus"])
-        + module("Web", ["Basics", "Reactor", "CLinux", "CWebSockets", "CCurl"], testsExclude: ["Peers"])
+        + module(
+            "Web", ["Basics", "Reactor", "CLinux", "CWebSockets", "CCurl"], testsAlsoUse: ["TestKit"], testsExclude: ["Peers"])
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
         + module("Store", ["Reactor", "CSQLite"])

@@ -2,6 +2,7 @@
 
 import Audio
 import CallEngine
+import TestKit
 import Testing
 
 @Suite("baresip", .serialized, .enabled(if: Baresip.isInstalled, "baresip is not installed"))

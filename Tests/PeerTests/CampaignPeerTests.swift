@@ -7,6 +7,7 @@ import Foundation
 import FoundationXML
 import Reactor
 import Server
+import TestKit
 import Testing
 
 @Suite("campaigns against sipp", .serialized, .enabled(if: Sipp.isInstalled, "sipp is not installed"))
@@ -123,12 +124,10 @@ struct CampaignPeerTests {
     /// `scripts/long` does it with 5,000 calls and 200 kills.
     @Test(.enabled(if: PeerProgram.isInstalled("python3"), "python3 is not installed"))
     func killedAgainAndAgain() throws {
-        let program =
-            URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: "ringwright")
-            .path()
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fuzz/campaign_kills.py")
         let run = try PeerProgram(
-            "python3", [script.standardizedFileURL.path(), program, "--calls", "300", "--kills", "10"], in: TemporaryFolder())
+            "python3", [script.standardizedFileURL.path(), PeerProgram.ringwright, "--calls", "300", "--kills", "10"],
+            in: TemporaryFolder())
         #expect(run.wait(.seconds(120)) == 0, "\(run.output)")
     }
 }

@@ -2,6 +2,7 @@
 
 import CallEngine
 import Foundation
+import TestKit
 import Testing
 
 @Suite("tshark", .serialized, .enabled(if: Capture.isPermitted, "tshark is not installed, or may not capture on loopback"))
@@ -66,18 +67,23 @@ final class Capture {
     private let folder: TemporaryFolder
     private let program: PeerProgram
     private var sip: [UInt16] = []
+    /// Where the packet goes that says: everything before me was captured.
+    private let mark = Ports.free()
 
     init() throws {
         folder = try TemporaryFolder()
         program = try PeerProgram(
-            "tshark", ["-i", "lo", "-a", "duration:30", "-B", "64", "-f", "udp or tcp", "-w", "all.pcapng"], in: folder)
+            "tshark",
+            ["-i", "lo", "-a", "duration:30", "-B", "64", "-f", "udp or tcp", "-w", "all.pcapng"]
+                + ["-P", "-l", "-T", "fields", "-e", "udp.dstport"], in: folder)
         _ = program.waitForOutput("Capture started")
     }
 
     /// Ends the capture. `sip`: ports whose packets are read as SIP.
     func finish(sip: [UInt16]) throws -> Capture {
-        // What the kernel has is handed over in blocks.
-        usleep(500_000)
+        // What the kernel has is handed over in blocks, in order.
+        _ = Ports.exchange([[0]], with: mark, patience: .zero)
+        guard program.waitForOutput("\n\(mark)\n") else { throw PeerError.missing("the last packet of the capture") }
         program.stop()
         self.sip = sip
         return self

@@ -3,6 +3,7 @@
 
 import CallEngine
 import SDP
+import TestKit
 import Testing
 
 @Suite("SRTP with baresip", .serialized, .enabled(if: Baresip.isInstalled, "baresip is not installed"))

@@ -7,6 +7,7 @@ import Dialer
 import Foundation
 import Reactor
 import Server
+import TestKit
 import Testing
 
 @Suite("load against sipp", .serialized, .enabled(if: Sipp.isInstalled, "sipp is not installed"))

@@ -57,7 +57,7 @@ struct RegistrarPeerTests {
         defer { engine.close() }
         let baresip = try Baresip(speaking: "probe", registering: "sip:anna@example.com", at: engine.udpPort, password: "geheim")
         #expect(
-            waitUntil(.seconds(8)) { engine.engine.registrar?.figures.bindings == 1 },
+            engine.wait(.seconds(8)) { engine.engine.registrar?.figures.bindings == 1 },
             "\(baresip.output)\n\(engine.messages.map(\.text).joined(separator: "\n"))")
         let caller = try EngineUnderTest()
         defer { caller.close() }

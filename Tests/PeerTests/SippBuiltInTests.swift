@@ -1,6 +1,7 @@
 // sipp's own scenarios against the engine, over UDP and TCP, both ways.
 
 import CallEngine
+import TestKit
 import Testing
 
 @Suite("sipp, built-in scenarios", .serialized, .enabled(if: Sipp.isInstalled, "sipp is not installed"))

@@ -4,6 +4,7 @@
 import Audio
 import CallEngine
 import Glibc
+import TestKit
 import Testing
 
 @Suite("sipp, media", .serialized, .enabled(if: Sipp.isInstalled, "sipp is not installed"))

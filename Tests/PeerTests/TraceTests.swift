@@ -41,6 +41,8 @@ struct TraceTests {
         }
         #expect(caller.reports(1).first?.error == nil)
         #expect(engine.reports(1).count == 1)
+        // The answer to the BYE comes after the end of the call.
+        for side in [caller, engine] { #expect(side.wait(.seconds(5)) { side.messages.count == 5 }) }
         caller.close()
         engine.close()
         let captures = try captures(in: folder)

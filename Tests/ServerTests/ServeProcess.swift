@@ -1,81 +1,59 @@
-// `ringwright serve` as a process of its own, as a service manager sees it: its standard error, its signals, its exit status.
+// `ringwright serve` as a process of its own, as a service manager sees it: what it says, its signals, its exit status.
 
-import Basics
 import Foundation
-import Server
+import TestKit
 
-/// A server that runs until it is told to end; one that is left over is killed.
+/// A server that runs until it is told to end; one that is left over is ended.
 final class ServeProcess {
     let folder: URL
-    private let process = Process()
+    private let files: TemporaryFolder
+    private let program: PeerProgram
+    /// Sanitizers and busy machines are slow.
+    private static let patience = Duration.seconds(30)
 
     /// Starts it with a flow and a configuration of the folder's, which is FOLDER in `arguments`.
     init(
         flow: String, configuration: String = "log: { level: info }\n", sip: String = "udp:127.0.0.1:0",
         arguments: [String] = []
     ) throws {
-        folder = FileManager.default.temporaryDirectory.appending(path: "ringwright-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try write(flow, "flow.yaml")
-        try write(configuration, "ringwright.yaml")
-        try write("", "stderr")
-        process.executableURL = Self.program
-        process.arguments =
+        let files = try TemporaryFolder()
+        self.files = files
+        folder = files.url
+        try files.write(flow, to: "flow.yaml")
+        try files.write(configuration, to: "ringwright.yaml")
+        program = try PeerProgram(
+            path: PeerProgram.ringwright,
             [
-                "serve", folder.appending(path: "flow.yaml").path(), "--config", folder.appending(path: "ringwright.yaml").path(),
-                "--sip", sip, "--http", "127.0.0.1:0"
-            ] + arguments.map { $0.replacing("FOLDER", with: folder.path()) }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = try FileHandle(forWritingTo: folder.appending(path: "stderr"))
-        try process.run()
+                "serve", files.path("flow.yaml"), "--config", files.path("ringwright.yaml"), "--sip", sip, "--http", "127.0.0.1:0"
+            ] + arguments.map { $0.replacing("FOLDER", with: files.url.path) }, in: files)
     }
 
-    deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
-        try? FileManager.default.removeItem(at: folder)
-    }
+    func write(_ text: String, _ name: String) throws { try files.write(text, to: name) }
 
-    /// Built beside the tests.
-    private static let program: URL =
-        URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: "ringwright")
+    /// What it said so far.
+    var stderr: String { program.output }
 
-    func write(_ text: String, _ name: String) throws { try Data(text.utf8).write(to: folder.appending(path: name)) }
-
-    var stderr: String { (try? String(contentsOf: folder.appending(path: "stderr"), encoding: .utf8)) ?? "" }
-
-    /// What follows `words` in a line of standard error, waited for; nil when it does not come.
+    /// What follows `words` in a line of what it says, waited for; nil when it does not come.
     func line(after words: String) -> String? {
-        var found: String?
-        _ = Self.eventually {
-            let text = stderr
-            guard let range = text.range(of: words), let end = text[range.upperBound...].firstIndex(of: "\n") else {
-                return false
-            }
-            found = String(text[range.upperBound..<end])
-            return true
+        func found(_ text: String) -> String? {
+            guard let range = text.range(of: words), let end = text[range.upperBound...].firstIndex(of: "\n") else { return nil }
+            return String(text[range.upperBound..<end])
         }
-        return found
+        return program.wait(Self.patience) { found($0.output) != nil } ? found(stderr) : nil
     }
+
+    /// Waits until it has said this so many times.
+    func says(_ words: String, times: Int = 1) -> Bool { program.waitForOutput(words, times: times, Self.patience) }
 
     /// Where it takes calls, and where its pages are.
     var address: String? { line(after: "listening on udp:") }
     var secureAddress: String? { line(after: "listening on tls:") }
     var page: String? { line(after: "health and metrics on ") }
 
-    var processIdentifier: Int32 { process.processIdentifier }
+    var processIdentifier: Int32 { program.processIdentifier }
 
-    func signal(_ number: Int32) { kill(process.processIdentifier, number) }
+    func signal(_ number: Int32) { program.signal(number) }
 
     /// The exit status, waited for; nil when it goes on.
-    func status() -> Int32? { Self.eventually { !process.isRunning } ? process.terminationStatus : nil }
-
-    /// Looks again and again, for half a minute at most: sanitizers and busy machines are slow.
-    static func eventually(_ condition: () -> Bool) -> Bool {
-        for _ in 0..<3000 {
-            if condition() { return true }
-            usleep(10_000)
-        }
-        return condition()
-    }
+    func status() -> Int32? { program.wait(Self.patience) }
 }

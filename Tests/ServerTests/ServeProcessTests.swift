@@ -39,20 +39,20 @@ import Web
         defer { client.stopAndWait() }
         let order = CallingParty.Order(
             request: CallRequest(target: "sip:1@\(address)", from: "anna"), flow: try Self.caller("10m"))
-        let isAnswered = Locked(false)
+        let isAnswered = Outcome<Void>()
         // Placed from a loop: the threads of the tasks' pool may be busy with other tests for longer than anybody waits.
         let loop = try EpollLoop(name: "test")
         try loop.start()
         defer { loop.stop(within: .seconds(10)) }
-        let report = Locked<CallingParty.Report?>(nil)
+        let report = Outcome<CallingParty.Report?>()
         loop.execute {
             loop.spawn {
                 let done = try? await party.place(
-                    order, onState: { _, state in if state == .answered { isAnswered.withLock { $0 = true } } })
-                report.withLock { $0 = done }
+                    order, onState: { _, state in if state == .answered { isAnswered.set(()) } })
+                report.set(done)
             }
         }
-        try #require(ServeProcess.eventually { isAnswered.withLock { $0 } })
+        try #require(isAnswered.wait(within: .seconds(30)) != nil)
         #expect(await health(page, client)?.status == 200)
 
         server.signal(SIGTERM)
@@ -66,8 +66,7 @@ import Web
         #expect(messages.withLock { $0.contains { $0.hasPrefix("SIP/2.0 503") && $0.contains("\r\nRetry-After: 30\r\n") } })
 
         server.signal(SIGTERM)
-        try #require(ServeProcess.eventually { report.withLock { $0 != nil } })
-        let first = try #require(report.withLock { $0 })
+        let first = try #require(report.wait(within: .seconds(30)) ?? nil)
         #expect(first.result.end.by == .callee && first.result.status == 200)
         #expect(messages.withLock { $0.contains { $0.hasPrefix("BYE ") } })
         #expect(server.status() == 1, "calls were cut: no success")

@@ -39,7 +39,7 @@ import Testing
         let called = try #require(traces(in: server, "called").first)
         #expect(outcome.note == "trace: \(called.path())".trimmingSuffix("/"))
         #expect(messages(called) == ["INVITE", "200", "ACK", "BYE", "200"], "its own BYE is answered before it ends")
-        #expect(ServeProcess.eventually { traces(in: server, "served").first.map { messages($0).count } == 5 })
+        #expect(server.says("call traced"), "\(server.stderr)")
         server.signal(SIGTERM)
         #expect(server.status() == 0)
         let served = traces(in: server, "served")
@@ -54,10 +54,7 @@ import Testing
         func reload(_ configuration: String, _ count: Int) throws {
             try server.write(configuration, "ringwright.yaml")
             server.signal(SIGHUP)
-            let isDone = ServeProcess.eventually {
-                server.stderr.components(separatedBy: "configuration reloaded changed=trace\n").count == count + 1
-            }
-            try #require(isDone, "\(server.stderr)")
+            try #require(server.says("configuration reloaded changed=trace\n", times: count), "\(server.stderr)")
         }
         #expect(try await call(server).status == .passed)
         try reload("trace: { folder: traces, media: false }\n", 1)

@@ -2,6 +2,7 @@
 import Basics
 import Foundation
 import Reactor
+import TestKit
 import Testing
 import Web
 
@@ -35,51 +36,28 @@ final class LoopThread: Sendable {
 
 /// Gathers what comes from a loop, for a test that waits for it.
 final class Gathered<Item: Sendable>: Sendable {
-    private struct State {
-        var items: [Item] = []
-        var waiters: [(count: Int, isThere: Outcome<Void>)] = []
-        /// Nothing more is waited for: what a test expects does not come.
-        var isLate = false
-    }
-    private let state = Locked(State())
+    private let gathered = Locked([Item]())
+    private let changes = Changes()
 
     func add(_ item: Item) {
-        let ready = state.withLock { state in
-            state.items.append(item)
-            defer { state.waiters.removeAll { $0.count <= state.items.count } }
-            return state.waiters.filter { $0.count <= state.items.count }
-        }
-        ready.forEach { $0.isThere.set(()) }
+        gathered.withLock { $0.append(item) }
+        changes.tell()
     }
 
-    var items: [Item] { state.withLock { $0.items } }
+    var items: [Item] { gathered.withLock { $0 } }
 
     /// The first `count` items, when they are there; fewer after a minute, so that a test fails instead of waiting for ever.
     func first(_ count: Int) async -> [Item] {
-        let isThere = Outcome<Void>()
-        let mustWait = state.withLock { state in
-            if state.items.count >= count || state.isLate { return false }
-            state.waiters.append((count, isThere))
-            return true
-        }
-        if mustWait {
+        if items.count < count {
             await withCheckedContinuation { continuation in
+                // Not on a thread that other tests need.
                 Thread.detachNewThread {
-                    if isThere.wait(within: .seconds(60)) == nil { self.giveUp() }
+                    _ = self.changes.wait(within: .seconds(60)) { self.items.count >= count }
                     continuation.resume()
                 }
             }
         }
         return Array(items.prefix(count))
-    }
-
-    private func giveUp() {
-        let waiters = state.withLock { state in
-            state.isLate = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        waiters.forEach { $0.isThere.set(()) }
     }
 }
 
@@ -112,8 +90,8 @@ func command(_ name: String, _ arguments: String..., input: String? = nil) async
 
 func command(_ name: String, _ arguments: [String], input: String? = nil) async -> CommandResult? {
     guard let path = programPath(name) else { return nil }
-    let folder = TemporaryFolder()
-    let (out, err) = (folder.file("out"), folder.file("err"))
+    guard let folder = try? TemporaryFolder() else { return nil }
+    let (out, err) = (folder.path("out"), folder.path("err"))
     _ = FileManager.default.createFile(atPath: out, contents: nil)
     _ = FileManager.default.createFile(atPath: err, contents: nil)
     let process = Process()
@@ -138,36 +116,10 @@ func programPath(_ name: String) -> String? {
     return folders.map { "\($0)/\(name)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
 }
 
-/// A folder that goes with its owner.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("ringwright-web-\(UUID().uuidString)").path
-        try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func file(_ name: String) -> String { "\(path)/\(name)" }
-}
-
-/// A certificate for `localhost` and 127.0.0.1, signed by itself; nil without the openssl program.
-struct TestCertificate: Sendable {
-    let folder = TemporaryFolder()
-    var certificate: String { folder.file("cert.pem") }
-    var key: String { folder.file("key.pem") }
-    var tls: WebServerTLS { WebServerTLS(certificate: certificate, key: key) }
-
-    static func make() async -> TestCertificate? {
-        let made = TestCertificate()
-        let result = await command(
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj",
-            "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", made.key, "-out", made.certificate
-        )
-        return result?.status == 0 ? made : nil
-    }
+extension TestCertificates {
+    /// A server's of `localhost`, and the authority that signed it.
+    var tls: WebServerTLS { WebServerTLS(certificate: path("local.pem"), key: path("local.key")) }
+    var authority: String { path("ca.pem") }
 }
 
 let loopback = SocketAddress(ip: .loopback4, port: 0)

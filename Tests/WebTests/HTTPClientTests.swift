@@ -1,6 +1,7 @@
 // The HTTP client against our own server.
 import Basics
 import Reactor
+import TestKit
 import Testing
 import Web
 
@@ -90,7 +91,7 @@ import Web
     }
 
     @Test func certificatesAreChecked() async throws {
-        guard let made = await TestCertificate.make() else { return }
+        let made = try #require(TestCertificates.standard)
         let thread = try LoopThread()
         let routes = await thread.perform { self.routes($0) }
         let web = try WebThread(listeners: [
@@ -99,7 +100,7 @@ import Web
         let client = HTTPClient()
         let secured = "https://localhost:\(web.addresses[0].port)/large"
         let cases: [(url: String, trust: TLSTrust, fails: Bool)] = [
-            (secured, .system, true), (secured, .file(made.certificate), false), (secured, .insecure, false),
+            (secured, .system, true), (secured, .file(made.authority), false), (secured, .insecure, false),
             (secured, .file("/nowhere/authorities.pem"), true),
             ("https://127.0.0.1:\(web.addresses[1].port)/large", .insecure, true)
         ]

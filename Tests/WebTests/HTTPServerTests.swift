@@ -2,6 +2,7 @@
 import Basics
 import Foundation
 import Reactor
+import TestKit
 import Testing
 import Web
 
@@ -181,8 +182,7 @@ import Web
 
     /// A client that does not wait for its answers gets the first one, then an orderly end; it asks again for the others.
     @Test(arguments: [false, true]) func requestsBehindTheFirstAreNotServed(hasTLS: Bool) async throws {
-        let made = hasTLS ? await TestCertificate.make() : nil
-        if hasTLS, made == nil { return }
+        let made = try #require(TestCertificates.standard)
         let get = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n"
         let post = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\none"
         let bad = "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -191,17 +191,17 @@ import Web
             (get + "POST /echo HTTP/1.1\r\nHost:", "slow"), (get + "\r\n", "slow"), (bad + bad, "path.\n"),
             (get + String(repeating: post, count: 2000), "slow")
         ]
-        try await serve(tls: made?.tls) { web, base, address in
+        try await serve(tls: hasTLS ? made.tls : nil) { web, base, address in
             for (sent, answer) in cases {
                 let text: String
                 if hasTLS {
                     let port = base.split(separator: ":").last ?? ""
-                    let folder = TemporaryFolder()
-                    try Data(sent.utf8).write(to: URL(fileURLWithPath: folder.file("sent")))
+                    let folder = try TemporaryFolder()
+                    try folder.write(sent, to: "sent")
                     text =
                         await command(
                             "sh", "-c",
-                            "(cat \(folder.file("sent")); sleep 0.3) | openssl s_client -quiet -no_ign_eof -connect localhost:\(port)"
+                            "openssl s_client -quiet -connect localhost:\(port) < \(folder.path("sent"))"
                         )?.output ?? ""
                 } else {
                     let client = try #require(RawClient(address))
@@ -244,9 +244,9 @@ import Web
     }
 
     @Test func servesTLS() async throws {
-        guard let made = await TestCertificate.make() else { return }
+        let made = try #require(TestCertificates.standard)
         try await serve(tls: made.tls) { _, base, _ in
-            let good = await command("curl", "-s", "--cacert", made.certificate, "\(base)/calls/9", "-w", " %{http_version}")
+            let good = await command("curl", "-s", "--cacert", made.authority, "\(base)/calls/9", "-w", " %{http_version}")
             #expect(good?.output == "9 1.1")
             let bad = await command("curl", "-s", "\(base)/calls/9")
             #expect(bad?.status == 60)
@@ -266,10 +266,10 @@ import Web
         #expect(throws: WebStartError.unreadable(path: "/nowhere/cert.pem", reason: "No such file or directory")) {
             try WebThread(listeners: [WebListener(loopback, tls: missing)])
         }
-        let folder = TemporaryFolder()
-        try Data("no certificate".utf8).write(to: URL(fileURLWithPath: folder.file("cert.pem")))
-        let broken = WebServerTLS(certificate: folder.file("cert.pem"), key: folder.file("cert.pem"))
-        #expect(throws: WebStartError.badCertificate(path: folder.file("cert.pem"))) {
+        let folder = try TemporaryFolder()
+        try folder.write("no certificate", to: "cert.pem")
+        let broken = WebServerTLS(certificate: folder.path("cert.pem"), key: folder.path("cert.pem"))
+        #expect(throws: WebStartError.badCertificate(path: folder.path("cert.pem"))) {
             try WebThread(listeners: [WebListener(loopback, tls: broken)])
         }
     }

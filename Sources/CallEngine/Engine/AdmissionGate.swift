@@ -8,6 +8,13 @@ package final class AdmissionGate: Sendable {
     private struct State {
         var admission: Admission
         var active = 0
+        /// Who is told when no call is left.
+        var waiting: [@Sendable () -> Void] = []
+
+        mutating func takeWaiting() -> [@Sendable () -> Void] {
+            defer { waiting = [] }
+            return waiting
+        }
     }
 
     private let state: Locked<State>
@@ -49,7 +56,22 @@ package final class AdmissionGate: Sendable {
         }
     }
 
-    package func leave() { state.withLock { $0.active -= 1 } }
+    package func leave() {
+        let waiting = state.withLock { state in
+            state.active -= 1
+            return state.active == 0 ? state.takeWaiting() : []
+        }
+        for tell in waiting { tell() }
+    }
+
+    /// Runs `body` once, as soon as no call is left: at once, or on the loop of the last call.
+    package func whenIdle(_ body: @escaping @Sendable () -> Void) {
+        let isIdle = state.withLock { state in
+            if state.active > 0 { state.waiting.append(body) }
+            return state.active == 0
+        }
+        if isIdle { body() }
+    }
 
     /// From now on nothing new comes in.
     package func drain() { state.withLock { $0.admission.isDraining = true } }

@@ -8,7 +8,7 @@ import SIP
 
 /// A connection for whole messages. Belongs to the front's loop.
 package protocol MessageChannel: AnyObject {
-    /// False when the message was not taken.
+    /// False when the message was not taken. A channel that is over takes it: its end is told next, with the reason.
     func send(_ message: [UInt8]) -> Bool
     func close()
 }

@@ -212,13 +212,15 @@ package final class RunningServer: Sendable {
         state.withLock { $0.isDraining = true }
         engine.drain()
         engine.stopLines()
-        control.execute { self.waitForCalls(since: self.control.now, then) }
+        control.execute {
+            let start = self.control.now
+            self.engine.gate.whenIdle { self.control.execute { self.waitForLines(since: start, then) } }
+        }
     }
 
-    private func waitForCalls(since start: Instant, _ then: @escaping @Sendable () -> Void) {
-        let areLinesGone = engine.lines.areAllEnded || control.now - start > Self.farewell
-        if engine.gate.active == 0, areLinesGone { return then() }
-        control.schedule(after: .milliseconds(100)) { self.waitForCalls(since: start, then) }
+    private func waitForLines(since start: Instant, _ then: @escaping @Sendable () -> Void) {
+        if engine.lines.areAllEnded || control.now - start > Self.farewell { return then() }
+        control.schedule(after: .milliseconds(100)) { self.waitForLines(since: start, then) }
     }
 
     /// Ends every call and every thread. Once, and not from a loop.

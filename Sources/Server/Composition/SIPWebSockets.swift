@@ -83,10 +83,12 @@ enum SIPWebSockets {
             self.socket = socket
         }
 
-        /// As text, which browsers take; a body that is no text goes as it is.
+        /// As text, which browsers take; a body that is no text goes as it is. What is over already says why by its end, which is on
+        /// its way.
         func send(_ message: [UInt8]) -> Bool {
-            guard let text = String(validating: message, as: UTF8.self) else { return socket.send(binary: message) }
-            return socket.send(text: text)
+            let text = String(validating: message, as: UTF8.self)
+            let isTaken = text.map { socket.send(text: $0) } ?? socket.send(binary: message)
+            return isTaken || socket.isClosing
         }
 
         func close() { socket.close(code: 1001) }

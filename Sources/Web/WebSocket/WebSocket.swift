@@ -37,6 +37,9 @@ package final class WebSocket: Sendable {
 
     package var counters: WebSocketCounters { state.withLock { $0.counters } }
 
+    /// Whether it takes nothing any more: its end was told, or will be.
+    package var isClosing: Bool { state.withLock { $0.isClosing } }
+
     /// Bytes that wait to be sent.
     package var waitingBytes: Int { state.withLock { $0.outgoingBytes } }
 
@@ -59,6 +62,15 @@ package final class WebSocket: Sendable {
             return state.announce()
         }
         if announce { thread.post(.attend(id)) }
+    }
+
+    /// It is over, or never stood: nothing is sent any more.
+    func drop() {
+        state.withLock { state in
+            state.isClosing = true
+            state.outgoing = []
+            state.outgoingBytes = 0
+        }
     }
 
     private func send(_ message: Message) -> Bool {

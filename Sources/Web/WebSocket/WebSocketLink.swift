@@ -15,8 +15,9 @@ final class SocketEvents: @unchecked Sendable {
         self.socket = socket
     }
 
-    /// From the web thread. `bytes` count as undelivered until the loop has handled the event.
+    /// From the web thread. `bytes` count as undelivered until the loop has handled the event. `closed` drops what is queued.
     func deliver(_ event: WebSocketEvent, bytes: Int = 0) {
+        if case .closed = event { socket.drop() }
         loop.execute {
             self.receiver?(event)
             if case .closed = event { self.receiver = nil }
@@ -98,16 +99,11 @@ final class WebSocketLink: WireRole {
         finish()
     }
 
-    /// The end, once: what is queued is dropped and `closed` goes to the loop.
+    /// The end, once: `closed` goes to the loop.
     func finish() {
         guard !isOver else { return }
         isOver = true
         thread.links[socket.id] = nil
-        socket.state.withLock {
-            $0.isClosing = true
-            $0.outgoing = []
-            $0.outgoingBytes = 0
-        }
         events.deliver(.closed(ending ?? (isOpen || attempt == nil ? .lost : .failed(.refused))))
         onEnd()
     }

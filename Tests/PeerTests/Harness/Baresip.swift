@@ -88,7 +88,7 @@ final class Baresip {
         var program = try start()
         // Somebody else may take the port for TCP before it does; it then serves UDP only, and says nothing.
         for _ in 0..<3 where dial == nil {
-            if program.waitForOutput("baresip is ready"), Ports.accepts(port) { break }
+            if program.waitForOutput("baresip is ready"), Ports.wait(for: [(.tcp, port)], .seconds(2)) { break }
             program.stop()
             port = Ports.free()
             program = try start()

@@ -1,6 +1,7 @@
 // One call of a sipp scenario to the engine, or of the engine to a sipp scenario.
 
 import CallEngine
+import TestKit
 import Testing
 
 /// Lets sipp call an engine by a scenario of our own, and checks that it went as the scenario says.

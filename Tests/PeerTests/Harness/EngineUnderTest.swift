@@ -6,6 +6,7 @@ import CallEngine
 import Reactor
 import SDP
 import SIP
+import TestKit
 import Testing
 
 /// What is known about a call after its end.
@@ -26,13 +27,13 @@ final class Notes {
     fileprivate(set) var lines: [String] = []
     fileprivate var recording: Recording?
     fileprivate var failure: String?
-    private let told: Locked<[String]>
+    private let tell: (String) -> Void
 
-    fileprivate init(_ told: Locked<[String]>) { self.told = told }
+    fileprivate init(_ tell: @escaping (String) -> Void) { self.tell = tell }
 
     func add(_ line: String) {
         lines.append(line)
-        told.withLock { $0.append(line) }
+        tell(line)
     }
     /// The recording whose result the report shall have.
     func keep(_ recording: Recording) { self.recording = recording }
@@ -47,10 +48,21 @@ final class EngineUnderTest: Sendable {
     private let workers: MediaWorkers
     private let names: WorkerPool
     private let tracing: CallTracing?
-    private let reports: Locked<[CallReport]>
-    private let traced: Locked<[TracedMessage]>
-    /// What the flows of all calls noted down so far.
-    private let noted = Locked<[String]>([])
+    private let seen: Seen
+
+    /// What became of the calls so far, and what tells it to who waits.
+    private final class Seen: Sendable {
+        let reports = Locked<[CallReport]>([])
+        let messages = Locked<[TracedMessage]>([])
+        /// What the flows of all calls noted down.
+        let notes = Locked<[String]>([])
+        let changes = Changes()
+
+        func add<Item: Sendable>(_ item: Item, to list: Locked<[Item]>) {
+            list.withLock { $0.append(item) }
+            changes.tell()
+        }
+    }
 
     /// - Parameter flow: what is done with calls that come in; nil refuses them.
     init(
@@ -79,17 +91,16 @@ final class EngineUnderTest: Sendable {
         workers = try MediaWorkers()
         names = try WorkerPool(name: "names", threads: 1, limit: 64)
         tracing = if let traces { try CallTracing(traces) } else { nil }
-        let reports = Locked<[CallReport]>([])
-        self.reports = reports
-        let traced = Locked<[TracedMessage]>([])
-        let noted = self.noted
-        self.traced = traced
+        let seen = Seen()
+        self.seen = seen
         engine = try Engine(
             settings: settings, loops: loops, workers: workers, nameWorkers: names, seed: .random(in: .min ... .max),
-            tracing: tracing, trace: { message in traced.withLock { $0.append(message) } },
+            tracing: tracing, trace: { seen.add($0, to: seen.messages) },
+            onLine: { _ in seen.changes.tell() },
+            onRegistrar: { _ in seen.changes.tell() },
             onIncoming: { call in
                 guard let flow else { return call.hangUp(HangUpReason(status: 480)) }
-                Self.run(flow, on: call, into: reports, noted)
+                Self.run(flow, on: call, into: seen)
             })
     }
 
@@ -103,10 +114,9 @@ final class EngineUnderTest: Sendable {
 
     /// Places a call and runs `flow` on it.
     func call(_ request: CallRequest, flow: @escaping TestFlow) {
-        let (reports, noted) = (self.reports, self.noted)
-        engine.withShard(0) { shard in
+        engine.withShard(0) { [seen] shard in
             do {
-                Self.run(flow, on: try shard.place(request), into: reports, noted)
+                Self.run(flow, on: try shard.place(request), into: seen)
             } catch {
                 Issue.record("the call was not placed: \(error)")
             }
@@ -114,10 +124,8 @@ final class EngineUnderTest: Sendable {
     }
 
     /// The flow runs as a task of the call's loop and is cancelled by the call's end, as in the product.
-    private static func run(
-        _ flow: @escaping TestFlow, on call: Call, into reports: Locked<[CallReport]>, _ noted: Locked<[String]>
-    ) {
-        let notes = Notes(noted)
+    private static func run(_ flow: @escaping TestFlow, on call: Call, into seen: Seen) {
+        let notes = Notes { seen.add($0, to: seen.notes) }
         let over = Waiter<CallEnd>()
         let task = call.loop.spawn {
             do {
@@ -144,18 +152,29 @@ final class EngineUnderTest: Sendable {
             let report = CallReport(
                 info: call.info, end: end ?? CallEnd(by: .engine, cause: .error), keys: call.digits.history, notes: notes.lines,
                 recording: notes.recording?.result, error: notes.failure)
-            reports.withLock { $0.append(report) }
+            seen.add(report, to: seen.reports)
         }
+    }
+
+    /// Waits until `condition` holds. It is asked again after each message, note, report, and event of a line or the registrar.
+    func wait(_ limit: Duration, until condition: () -> Bool) -> Bool { seen.changes.wait(within: limit, until: condition) }
+
+    /// Lets the loop's clock pass `delay`: what it was to do by then is done, in its order.
+    func pass(_ delay: Duration) {
+        let isOver = Outcome<Void>()
+        let loop = loops[0]
+        loop.execute { loop.schedule(after: delay) { isOver.set(()) } }
+        isOver.wait()
     }
 
     /// Waits until a flow has noted this.
     func waitForNote(_ note: String, _ limit: Duration = .seconds(10)) -> Bool {
-        waitUntil(limit) { self.noted.withLock { $0.contains(note) } }
+        wait(limit) { seen.notes.withLock { $0.contains(note) } }
     }
 
     /// Waits until this many re-INVITEs (and INVITEs) were sent or came in.
     func waitForInvites(_ count: Int, sent: Bool, _ limit: Duration = .seconds(8)) -> Bool {
-        waitUntil(limit) { self.invites(sent: sent).count >= count }
+        wait(limit) { invites(sent: sent).count >= count }
     }
 
     func invites(sent: Bool) -> [String] {
@@ -164,22 +183,24 @@ final class EngineUnderTest: Sendable {
 
     /// Waits until `count` calls are over, flows and recordings included.
     func reports(_ count: Int, within limit: Duration = .seconds(10)) -> [CallReport] {
-        _ = waitUntil(limit) { self.reports.withLock { $0.count } >= count }
-        return reports.withLock { $0 }
+        _ = wait(limit) { seen.reports.withLock { $0.count } >= count }
+        return seen.reports.withLock { $0 }
     }
 
     /// Ports that its SIP messages came from and went to.
-    var remotePorts: Set<UInt16> { Set(traced.withLock { $0 }.map(\.remote.port)) }
+    var remotePorts: Set<UInt16> { Set(seen.messages.withLock { $0 }.map(\.remote.port)) }
 
     /// Everything that passed the SIP sockets, as text.
     var messages: [(sent: Bool, text: String)] {
-        traced.withLock { $0 }.map { ($0.direction == .sent, String(decoding: $0.bytes, as: UTF8.self)) }
+        seen.messages.withLock { $0 }.map { ($0.direction == .sent, String(decoding: $0.bytes, as: UTF8.self)) }
     }
 
     /// Ends it and checks that no call, task or socket is left.
     func close(_ place: SourceLocation = #_sourceLocation) {
         let engine = self.engine
-        #expect(waitUntil(.seconds(2)) { engine.gate.active == 0 }, "calls are left", sourceLocation: place)
+        let isIdle = Outcome<Void>()
+        engine.gate.whenIdle { isIdle.set(()) }
+        #expect(isIdle.wait(within: .seconds(2)) != nil, "calls are left", sourceLocation: place)
         engine.close()
         for loop in loops {
             let left = loop.stop(within: .seconds(1))

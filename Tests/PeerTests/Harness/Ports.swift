@@ -1,7 +1,8 @@
 // Ports for programs that cannot tell which one the system gave them.
 
 import Basics
-import Glibc
+import Foundation
+import TestKit
 
 enum Ports {
     /// A port of 127.0.0.1 that is free for UDP and TCP now.
@@ -30,7 +31,7 @@ enum Ports {
         preconditionFailure("no free RTP ports on 127.0.0.1")
     }
 
-    private enum Kind {
+    enum Kind: String {
         case udp
         case tcp
     }
@@ -61,22 +62,23 @@ enum Ports {
         return address
     }
 
-    /// Whether somebody listens on a TCP port of 127.0.0.1; waits up to two seconds for it.
-    static func accepts(_ port: UInt16) -> Bool {
-        for _ in 0..<40 {
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            guard descriptor >= 0 else { return false }
-            defer { close(descriptor) }
-            var address = loopback(port)
-            let result = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            if result == 0 { return true }
-            usleep(50_000)
+    /// Waits until somebody listens on all these ports; false when not within `limit`.
+    ///
+    /// The one place that looks again and again: the kernel tells nobody when another program opens a socket.
+    static func wait(for ports: [(kind: Kind, port: UInt16)], _ limit: Duration = .seconds(10)) -> Bool {
+        let end = ContinuousClock.now + limit
+        while !ports.allSatisfy({ isOpen($0.kind, $0.port) }) {
+            guard ContinuousClock.now < end else { return false }
+            usleep(5000)
         }
-        return false
+        return true
+    }
+
+    /// Whether a socket of this machine has the port, and listens.
+    private static func isOpen(_ kind: Kind, _ port: UInt16) -> Bool {
+        let table = (try? String(contentsOfFile: "/proc/net/\(kind)", encoding: .utf8)) ?? ""
+        // Local address, the far one, state: 0A listens, 07 is UDP without a far address.
+        return table.contains(String(format: ":%04X 00000000:0000 ", Int(port)) + (kind == .tcp ? "0A" : "07"))
     }
 
     /// Sends datagrams to a port of 127.0.0.1 and returns what came back within `patience`.

@@ -1,6 +1,7 @@
 // sipp as the other side: its built-in scenarios and those of the folder Scenarios.
 
 import Foundation
+import TestKit
 import Testing
 
 /// One run of sipp. Its ports are free ones; its messages are kept for the failure's report.
@@ -50,14 +51,8 @@ final class Sipp {
         arguments += ["-trace_msg", "-message_file", "messages.log", "-trace_err", "-error_file", "errors.log"] + more
         if let target { arguments.append("127.0.0.1:\(target)") }
         program = try PeerProgram("sipp", arguments, in: self.folder)
-        if target == nil { waitForPort(transport) }
-    }
-
-    /// A server is called only once it listens.
-    private func waitForPort(_ transport: Transport) {
-        let needle = String(format: ":%04X ", Int(port))
-        let table = transport == .udp ? "/proc/net/udp" : "/proc/net/tcp"
-        _ = waitUntil(.seconds(5)) { (try? String(contentsOfFile: table, encoding: .utf8))?.contains(needle) ?? false }
+        // A server is called only once it listens.
+        if target == nil { _ = Ports.wait(for: [(transport == .udp ? .udp : .tcp, self.port)], .seconds(5)) }
     }
 
     /// Waits for its end; 0 when every call went as its scenario says.

@@ -1,6 +1,7 @@
 // Programs that scripts/peers unpacked beside the build: where they are, what they need to start, and when their tests run.
 
 import Foundation
+import TestKit
 import Testing
 
 enum HeavyPeer: String {

@@ -19,7 +19,8 @@ final class Kamailio {
         program = try Self.start(
             "kamailio-registrar", port, more: ["-l", "tls:127.0.0.1:\(tls)"],
             ["CERTIFICATE=\"\(made.path("address.pem"))\"", "KEY=\"\(made.path("address.key"))\""], in: TemporaryFolder())
-        waitForSockets([("udp", port), ("tcp", port), ("tcp", tls)])
+        // It says nothing when it is ready: its sockets do. The process that listens on TCP starts last.
+        _ = Ports.wait(for: [(.udp, port), (.tcp, port), (.tcp, tls)])
     }
 
     /// - Parameters:
@@ -38,7 +39,7 @@ final class Kamailio {
             "NONCE_EXPIRE=\(nonceLife)"
         ]
         program = try Self.start("kamailio-proxy", port, definitions, in: folder)
-        waitForSockets([("udp", port), ("tcp", port)])
+        _ = Ports.wait(for: [(.udp, port), (.tcp, port)])
     }
 
     private static func start(
@@ -51,16 +52,6 @@ final class Kamailio {
                 "-L", "\(libraries)/modules", "-Y", folder.url.path, "-w", folder.url.path, "-m", "32", "-M", "8",
                 "-l", "udp:127.0.0.1:\(port)", "-l", "tcp:127.0.0.1:\(port)"
             ] + more + definitions.flatMap { ["-A", $0] }, in: folder)
-    }
-
-    /// It says nothing when it is ready: its sockets do. The process that listens on TCP starts last.
-    private func waitForSockets(_ sockets: [(table: String, port: UInt16)]) {
-        _ = waitUntil(.seconds(10)) {
-            sockets.allSatisfy { table, port in
-                let needle = String(format: ":%04X ", Int(port))
-                return (try? String(contentsOfFile: "/proc/net/\(table)", encoding: .utf8))?.contains(needle) ?? false
-            }
-        }
     }
 
     /// A line that goes out through it.

@@ -113,7 +113,7 @@ struct KamailioForkTests {
         let kamailio = try Kamailio(first: "sip:nobody@127.0.0.1:9", targets: callees.map { $0.uri("farm") })
         defer { kamailio.stop() }
         // Its OPTIONS find them alive; a full one too.
-        #expect(waitUntil(.seconds(5)) { callees.allSatisfy { !$0.messages.isEmpty } }, "\(kamailio.output)")
+        #expect(callees.allSatisfy { callee in callee.wait(.seconds(5)) { !callee.messages.isEmpty } }, "\(kamailio.output)")
         let caller = try EngineUnderTest(lines: [kamailio.line(.udp)])
         defer { caller.close() }
         for _ in 0..<12 {
@@ -143,7 +143,7 @@ struct KamailioForkTests {
         defer { callees[1].close() }
         let kamailio = try Kamailio(first: "sip:nobody@127.0.0.1:9", targets: callees.map { $0.uri("farm") })
         defer { kamailio.stop() }
-        #expect(waitUntil(.seconds(5)) { callees.allSatisfy { !$0.messages.isEmpty } }, "\(kamailio.output)")
+        #expect(callees.allSatisfy { callee in callee.wait(.seconds(5)) { !callee.messages.isEmpty } }, "\(kamailio.output)")
         let caller = try EngineUnderTest(lines: [kamailio.line(.udp)])
         defer { caller.close() }
         func place(_ count: Int, total: Int) {

@@ -36,7 +36,7 @@ struct KamailioRegistrarTests {
         }
         defer { desk.close() }
         desk.engine.startLines()
-        #expect(waitUntil(.seconds(8)) { desk.engine.lines.statuses.first?.state == .registered }, "\(kamailio.output)")
+        #expect(desk.wait(.seconds(8)) { desk.engine.lines.statuses.first?.state == .registered }, "\(kamailio.output)")
         // The registrar gives less than was asked for.
         #expect(kamailio.decisions("challenges desk").count == 1)
         #expect(kamailio.decisions("registered desk").count == 1)
@@ -60,7 +60,7 @@ struct KamailioRegistrarTests {
             #expect(desk.engine.signalingCounters.streamsOpened == 1 && desk.engine.signalingCounters.streamsAccepted == 0)
         }
         desk.engine.stopLines()
-        #expect(waitUntil(.seconds(8)) { desk.engine.lines.areAllEnded })
+        #expect(desk.wait(.seconds(8)) { desk.engine.lines.areAllEnded })
         #expect(kamailio.decisions("registered desk").last?.hasSuffix(" for 0") == true, "\(kamailio.decisions)")
     }
 
@@ -72,7 +72,7 @@ struct KamailioRegistrarTests {
         let desk = try EngineUnderTest(lines: [Self.line(kamailio, .udp, registers: true, password: "wrong")])
         defer { desk.close() }
         desk.engine.startLines()
-        #expect(waitUntil(.seconds(8)) { desk.engine.lines.statuses.first?.state == .failed }, "\(kamailio.output)")
+        #expect(desk.wait(.seconds(8)) { desk.engine.lines.statuses.first?.state == .failed }, "\(kamailio.output)")
         #expect(kamailio.decisions("registered") == [])
         desk.call(CallRequest(target: "sip:desk@127.0.0.1:\(kamailio.port)")) { call, _ in
             _ = try await call.wait(for: .answered, timeout: .seconds(8))

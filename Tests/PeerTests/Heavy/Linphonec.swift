@@ -1,6 +1,7 @@
 // linphonec without a screen or sound card: it speaks a WAV file, writes down what it hears, and takes commands on its standard input.
 
 import Foundation
+import TestKit
 
 /// One linphonec with a home of its own.
 final class Linphonec {
@@ -97,7 +98,7 @@ final class Linphonec {
 
     /// Waits until it has said this so many times.
     func waitForOutput(_ text: String, times: Int = 1, _ limit: Duration = .seconds(8)) -> Bool {
-        waitUntil(limit) { self.program.output.components(separatedBy: text).count > times }
+        program.waitForOutput(text, times: times, limit)
     }
 
     /// What it said and, after a failure, the end of its log.

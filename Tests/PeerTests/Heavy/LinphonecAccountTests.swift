@@ -32,7 +32,7 @@ struct LinphonecAccountTests {
             authority: transport == "tls" ? made.path("ca.pem") : nil)
         defer { phone.stop() }
         #expect(
-            waitUntil(.seconds(10)) { engine.engine.registrar?.figures.bindings == 1 },
+            engine.wait(.seconds(10)) { engine.engine.registrar?.figures.bindings == 1 },
             "\(phone.output)\n\(engine.messages.map(\.text).joined(separator: "\n"))")
         let caller = try EngineUnderTest()
         defer { caller.close() }

@@ -112,7 +112,7 @@ struct LinphonecTests {
         #expect(phone.waitForOutput("has been paused by"), "\(phone.output)")
         #expect(phone.waitForOutput("Media streams established", times: 3), "\(phone.output)")
         phone.type("5")
-        #expect(waitUntil(.seconds(5)) { engine.engine.collect { $0.activeCalls.first?.digits.history == "45" } == [true] })
+        #expect(engine.waitForNote("5"))
         phone.type("terminate")
         let report = try #require(engine.reports(1).first, "\(phone.output)")
         let passed = engine.messages.map { ($0.sent ? "> " : "< ") + $0.text.prefix(40) }

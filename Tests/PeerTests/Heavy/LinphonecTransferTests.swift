@@ -1,6 +1,7 @@
 // Transfers (RFC 3515, RFC 5589) with linphonec on either side of REFER: it is sent away by us, and it sends our caller away.
 
 import CallEngine
+import TestKit
 import Testing
 
 @Suite("linphonec, transfers", .serialized, HeavyPeer.linphonec.isWanted)

@@ -1,5 +1,6 @@
 // sipvicious, with which strangers look for servers and numbers: what they learn from `ringwright serve`.
 
+import TestKit
 import Testing
 
 @Suite("sipvicious", .serialized, HeavyPeer.svmap.isWanted)

@@ -1,6 +1,7 @@
 // `ringwright serve` as strangers meet it: the program itself, with a configuration and flows in a folder.
 
 import Foundation
+import TestKit
 
 /// A server that runs until it is stopped.
 final class ServedFlows {
@@ -14,10 +15,8 @@ final class ServedFlows {
         let folder = try TemporaryFolder()
         try folder.write(configuration, to: "ringwright.yaml")
         try folder.write(flow, to: "flow.yaml")
-        let ringwright = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .appending(path: "ringwright").path
         program = try PeerProgram(
-            ringwright,
+            PeerProgram.ringwright,
             [
                 "serve", "--config", folder.path("ringwright.yaml"), "--sip", "udp:127.0.0.1:0", "--sip", "tcp:127.0.0.1:0",
                 "--http", "off"

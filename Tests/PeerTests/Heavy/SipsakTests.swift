@@ -1,6 +1,7 @@
 // sipsak, with which administrators ask whether a SIP server is alive.
 
 import CallEngine
+import TestKit
 import Testing
 
 @Suite("sipsak", .serialized, HeavyPeer.sipsak.isWanted)

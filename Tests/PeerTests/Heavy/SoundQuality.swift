@@ -3,6 +3,7 @@
 
 import Audio
 import Foundation
+import TestKit
 import Testing
 
 enum SoundQuality {
