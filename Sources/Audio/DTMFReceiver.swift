@@ -1,7 +1,7 @@
-// The in-band DTMF receiver: spandsp's, which meets ITU-T Q.24, behind a filter that takes a constant offset away (the
-// receiver bears none). It works at 8 kHz; audio at another rate is resampled before. It judges blocks of 12.75 ms and wants
-// two in a row: so a digit counts as begun 26 to 38 ms after its tone began. An end is held back for two more blocks: a
-// tone that goes on by then was only interrupted (Q.24: up to 10 ms), where a pause of 40 ms makes two digits.
+// The in-band DTMF receiver: spandsp's, behind a filter that takes a constant offset away (the receiver bears none), and before a gate
+// that looks closer at what it found: together they meet ITU-T Q.24. It works at 8 kHz; audio at another rate is resampled before. It
+// judges blocks of 12.75 ms and wants two in a row: so a digit counts as begun 30 to 43 ms after its tone began. An end is held back for
+// two more blocks: a tone that goes on by then was only interrupted (Q.24: up to 10 ms), where a pause of 40 ms makes two digits.
 
 import CSpanDSP
 
@@ -20,10 +20,16 @@ package final class DTMFReceiver {
     private var filled = 0
     private static let blockSize = 102
 
+    private var gate = DTMFGate()
+
     /// Where spandsp's callback, which has no way to the caller's closure, puts what it found.
     private final class Sink {
         /// What sounds by the receiver's word, 0 for nothing.
         var present: UInt8 = 0
+        /// The key that the gate has not judged yet, 0 for none.
+        var candidate: UInt8 = 0
+        /// The gate has let `present` pass.
+        var isAccepted = false
         /// The key whose end is held back, 0 for none, and the blocks since then.
         var ending: UInt8 = 0
         var blocks = 0
@@ -31,24 +37,38 @@ package final class DTMFReceiver {
 
         func found(_ key: UInt8) {
             guard key != present else { return }
-            if present != 0 {
+            if isAccepted {
                 ending = present
                 blocks = 0
             }
             present = key
-            guard key != 0 else { return }
-            if key == ending {
-                ending = 0
-            } else {
-                finishEnding()
-                events.append(.began(key))
-            }
+            isAccepted = key != 0 && key == ending
+            if isAccepted { ending = 0 } else if key != 0 { candidate = key }
         }
 
-        func blockPassed() {
+        func blockPassed(_ gate: DTMFGate) {
+            if candidate != 0 { judge(gate) }
             guard ending != 0, present == 0 else { return }
             blocks += 1
             if blocks > 2 { finishEnding() }
+        }
+
+        private func judge(_ gate: DTMFGate) {
+            let key = candidate
+            switch gate.verdict(key, sounds: present == key) {
+            case .early: return
+            case .refused: candidate = 0
+            case .accepted:
+                candidate = 0
+                finishEnding()
+                events.append(.began(key))
+                if present == key {
+                    isAccepted = true
+                } else {
+                    ending = key
+                    blocks = 0
+                }
+            }
         }
 
         func finishEnding() {
@@ -57,12 +77,12 @@ package final class DTMFReceiver {
         }
     }
 
-    /// - Parameter dialToneFilter: set when a dial tone (350 and 440 Hz) may sound under the digits.
-    package init(dialToneFilter: Bool = false) {
+    package init() {
         sink = Sink()
         guard let state = dtmf_rx_init(nil, nil, nil) else { preconditionFailure("spandsp gave no DTMF receiver") }
         self.state = state
-        dtmf_rx_parms(state, dialToneFilter ? 1 : 0, -1, -1, -99)
+        // A little over the 8 and 4 dB of twist of Q.24: what a block sees of them is not exact.
+        dtmf_rx_parms(state, 0, 9, 5, -99)
         dtmf_rx_set_realtime_callback(
             state,
             { user, code, _, _ in
@@ -77,7 +97,7 @@ package final class DTMFReceiver {
 
     /// The key whose tone sounds now, or nil.
     package var present: UInt8? {
-        sink.present != 0 ? sink.present : sink.ending != 0 ? sink.ending : nil
+        sink.isAccepted ? sink.present : sink.ending != 0 ? sink.ending : nil
     }
 
     /// Takes samples in pieces of any size and reports what began and ended in them, in order.
@@ -92,12 +112,13 @@ package final class DTMFReceiver {
                     offset += (sample - offset) >> 8
                     block[index] = Int16(clamping: (sample - offset) >> 8)
                 }
+                gate.take(UnsafeBufferPointer(rebasing: block[..<count]))
                 dtmf_rx(state, block.baseAddress, Int32(count))
                 position += count
                 filled += count
                 if filled == Self.blockSize {
                     filled = 0
-                    sink.blockPassed()
+                    sink.blockPassed(gate)
                 }
             }
         }

@@ -84,20 +84,88 @@ struct Press {
 
     @Test func frequencyLimits() {
         for key in Self.group {
-            // A block of the receiver resolves 78 Hz, and below 697 Hz there is no neighbour to tell a tone from:
-            // there it takes what Q.24 would refuse from 3.5% on.
-            let beyond = key == "1" ? 6 : 3.6
             for (low, high) in [(1.4, 1.4), (1.4, -1.4), (-1.4, 1.4), (-1.4, -1.4)] {
                 expect(
                     [Press(key: key, milliseconds: 80, lowError: low / 100, highError: high / 100)], String(key),
                     "F1 \(key) \(low) \(high)")
             }
-            for error in [beyond, -beyond] {
+            for error in [3.5, 4, 4.5, 5, 6].flatMap({ [$0, -$0] }) {
                 expect([Press(key: key, lowError: error / 100)], "", "F2 \(key) low \(error)")
                 expect([Press(key: key, highError: error / 100)], "", "F2 \(key) high \(error)")
                 expect([Press(key: key, lowError: error / 100, highError: error / 100)], "", "F3 \(key) \(error)")
             }
         }
+    }
+
+    /// Mitel 3: in steps of 0.1% up to 6%, either way. A receiver for 1.5% and 3.5% has 15 to 35 hits on each side.
+    @Test func bandwidthAndCentre() {
+        for key in Self.group {
+            for isLow in [true, false] {
+                let hits = [1.0, -1].map { sign in
+                    (1...60).filter { step in
+                        let error = sign * Double(step) / 1000
+                        let press = Press(
+                            key: key, milliseconds: 50, lowLevel: -17, highLevel: -17, lowError: isLow ? error : 0,
+                            highError: isLow ? 0 : error, gap: 50)
+                        return Self.keys([Int16](repeating: 0, count: 400) + press.samples) == String(key)
+                    }.count
+                }
+                #expect(hits.allSatisfy { (15...35).contains($0) }, "Mitel 3 \(key) \(isLow ? "low" : "high") \(hits)")
+                // Centre offset and bandwidth by the procedure's own formula.
+                let (bandwidth, offset) = (Double(hits[0] + hits[1]) / 10, Double(hits[0] - hits[1]) / 10)
+                #expect(bandwidth >= 3 + offset && bandwidth < 15 + offset, "Mitel 3 \(key) \(hits)")
+            }
+        }
+    }
+
+    /// Mitel 4: one tone at -3 dBm0, the other falls by 0.1 dB.
+    @Test func twistInSteps() {
+        for key in Self.group {
+            let hits = [true, false].map { isHigh in
+                (0...200).filter { step in
+                    let level = -3 - Double(step) / 10
+                    let press = Press(
+                        key: key, milliseconds: 50, lowLevel: isHigh ? -3 : level, highLevel: isHigh ? level : -3, gap: 50)
+                    return Self.keys(press.samples) == String(key)
+                }.count
+            }
+            #expect(hits[0] >= 80 && hits[1] >= 40, "Mitel 4 \(key) \(hits)")
+        }
+    }
+
+    /// Mitel 5: from +3 to -50 dBm0.
+    @Test func dynamicRange() {
+        let found = (-50...3).filter { level in
+            Self.keys(Press(key: "1", milliseconds: 50, lowLevel: Double(level), highLevel: Double(level)).samples) == "1"
+        }
+        #expect(found.count >= 35 && found.contains(0) && found.contains(-25), "Mitel 5 \(found)")
+    }
+
+    /// Mitel 6: from 49 ms down to 10 ms in steps of 0.1 ms.
+    @Test func guardTime() {
+        for step in 100...490 {
+            let before = [Int16](repeating: 0, count: 400 + step * 7 % 102)
+            let press = Press(key: "1", milliseconds: Double(step) / 10, lowLevel: -3, highLevel: -3)
+            let found = Self.keys(before + press.samples)
+            if step >= 400 { #expect(found == "1", "Mitel 6 \(step)") }
+            if step <= 240 { #expect(found == "", "Mitel 6 \(step)") }
+        }
+    }
+
+    /// Mitel 7: 26 dB of signal to noise, and the 15 dB of Q.24.
+    @Test(arguments: [26.0, 15]) func noiseUnderDigits(ratio: Double) {
+        let presses = (0..<500).flatMap { _ in Press(key: "1", milliseconds: 50, lowLevel: -4, highLevel: -4, gap: 50).samples }
+        let noisy = Signal.sum(presses, Signal.noise(presses.count, level: -1 - ratio))
+        #expect(Self.keys(noisy).count == 500, "Mitel 7 \(ratio)")
+    }
+
+    /// A receiver without a notch finds a digit that is 10 dB above dial tone.
+    @Test func digitsOverDialTone() {
+        let presses =
+            [Int16](repeating: 0, count: 800)
+            + Self.all.flatMap { Press(key: $0, milliseconds: 60, lowLevel: -15, highLevel: -15).samples }
+        let dial = ToneGenerator.clip(Tone("350+440")!, level: -25, rate: 8000, length: .seconds(4)).samples
+        #expect(Self.keys(Signal.sum(presses, dial)) == Self.all)
     }
 
     @Test func twistLimits() {
@@ -123,10 +191,12 @@ struct Press {
             for shift in stride(from: 0, to: 102, by: 17) {
                 let before = [Int16](repeating: 0, count: shift)
                 #expect(Self.keys(before + Press(key: key, milliseconds: 40).samples) == String(key), "D1 \(key) \(shift)")
-                // Q.24 wants 23 ms; the receiver takes 22 ms where two blocks happen to hold nearly all of it.
-                #expect(Self.keys(before + Press(key: key, milliseconds: 18).samples) == "", "D2 \(key) \(shift)")
-                let twice = Press(key: key, gap: 40).samples + Press(key: key).samples
-                #expect(Self.keys(before + twice) == "\(key)\(key)", "P1 \(key) \(shift)")
+                for length in [18.0, 22, 24] {
+                    #expect(
+                        Self.keys(before + Press(key: key, milliseconds: length).samples) == "", "D2 \(key) \(shift) \(length)")
+                }
+                let twice = Press(key: key, milliseconds: 40, gap: 40).samples + Press(key: key, milliseconds: 40).samples
+                #expect(Self.keys(before + twice) == "\(key)\(key)", "P1, B043 \(key) \(shift)")
                 var hole = Press(key: key, milliseconds: 200).samples
                 for index in 800..<872 { hole[index] = 0 }
                 #expect(Self.keys(before + hole) == String(key), "P2 \(key) \(shift)")
@@ -144,13 +214,13 @@ struct Press {
         // Both tones together are -7 dBm0.
         let noisy = Signal.sum(presses, Signal.noise(presses.count, level: -22))
         #expect(Self.keys(noisy) == String(repeating: "159D", count: 25), "N1")
-        #expect(Self.keys(Signal.noise(8000 * 20, level: -10)) == "", "N2")
+        #expect(Self.keys(Signal.noise(8000 * 60, level: -10)) == "", "N2")
     }
 
     @Test func whatIsNoDigit() {
         for tone in ["697", "1336", "697+770", "1209+1477", "440+480", "480+620", "350+440", "425", "1100", "2100", "941+852"] {
             for level in [-3.0, -13, -25] {
-                let clip = ToneGenerator.clip(Tone(tone)!, level: level, rate: 8000, length: .seconds(1))
+                let clip = ToneGenerator.clip(Tone(tone)!, level: level, rate: 8000, length: .seconds(5))
                 #expect(Self.keys(clip.samples) == "", "X1, X2, X4 \(tone) \(level)")
             }
         }

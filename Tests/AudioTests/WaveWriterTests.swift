@@ -84,12 +84,12 @@ import Testing
     @Test func linksAreNotFollowed() {
         let folder = TemporaryFolder()
         symlink(folder.file("elsewhere.wav"), folder.file("link.wav"))
-        #expect(throws: WaveError.self) { try WaveWriter(path: folder.file("link.wav"), rate: 8000, channels: 1) }
+        #expect(throws: AudioFileError.self) { try WaveWriter(path: folder.file("link.wav"), rate: 8000, channels: 1) }
     }
 
     @Test func aFullDiskIsAValue() {
         // /dev/full refuses every write as a full disk does.
-        #expect(throws: WaveError.cannotCreate(path: "/dev/full", reason: "No space left on device")) {
+        #expect(throws: AudioFileError.cannotCreate(path: "/dev/full", reason: "No space left on device")) {
             try WaveWriter(path: "/dev/full", rate: 8000, channels: 1)
         }
     }

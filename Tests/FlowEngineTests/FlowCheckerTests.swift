@@ -30,6 +30,14 @@ func steps(_ lines: String...) -> String {
         (steps("say: hello"), "f.yaml:4:7: error: `say` is not built yet; remove the step"),
         (steps("answer", "play: { fiel: a.wav }"), "f.yaml:5:15: error: unknown key `fiel` of `play`; did you mean `file`?"),
         (
+            steps("answer", "record: { to: \"${call.id}.mp3\" }"),
+            "f.yaml:5:21: error: unknown format `mp3` of recordings; known: `wav`, `opus`, `ogg`, `flac`"
+        ),
+        (
+            steps("answer", "bridge: { to: sip:a@b, record: a.flak }"),
+            "f.yaml:5:38: error: unknown format `flak` of recordings; did you mean `flac`?"
+        ),
+        (
             steps("answer", "bridge: { to: sip:a@b, whisper: x }"),
             "f.yaml:5:30: error: `whisper` of `bridge` is not built yet; remove it"
         ),

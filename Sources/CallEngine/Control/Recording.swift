@@ -1,3 +1,5 @@
+import Audio
+
 /// What to record.
 package struct RecordingRequest: Equatable, Sendable {
     package enum Channels: String, Equatable, Sendable {
@@ -9,9 +11,13 @@ package struct RecordingRequest: Equatable, Sendable {
         case caller
     }
 
-    /// Absolute, already confined to the recordings folder; parent folders are made.
+    /// Absolute, already confined to the recordings folder; parent folders are made. Its ending says the format: `.opus` and `.ogg` Opus
+    /// in Ogg, `.flac` FLAC, all else WAV.
     package var path: String
     package var channels: Channels
+
+    /// The endings that choose a format, without the dot.
+    package static let endings = AudioFileFormat.endings
 
     package init(path: String, channels: Channels = .caller) {
         self.path = path
@@ -19,7 +25,7 @@ package struct RecordingRequest: Equatable, Sendable {
     }
 }
 
-/// How a recording ended. The file's header is right at every moment.
+/// How a recording ended. The file can be played at every moment.
 package struct RecordingResult: Equatable, Sendable {
     package var path: String
     package var length: Duration

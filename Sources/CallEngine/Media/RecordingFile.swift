@@ -32,7 +32,7 @@ final class RecordingFile {
     private let request: RecordingRequest
     private let rate: Int
     private var mixer: RecordingMixer
-    private var writer: WaveWriter?
+    private var writer: (any AudioFileWriter)?
     private var failure: String?
     private let far: RecordedSide
     private let near: RecordedSide
@@ -54,8 +54,9 @@ final class RecordingFile {
 
     /// Whether the file could be made.
     func open() -> Bool {
-        do throws(WaveError) {
-            writer = try WaveWriter(path: request.path, rate: rate, channels: mixer.layout.channels)
+        do throws(AudioFileError) {
+            writer = try AudioFileFormat(path: request.path).writer(
+                path: request.path, rate: rate, channels: mixer.layout.channels)
             return true
         } catch {
             failure = error.description

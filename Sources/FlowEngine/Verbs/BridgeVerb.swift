@@ -58,6 +58,7 @@ package struct BridgeVerb: Verb {
                 record = step.flow.text(node, "`record`")
             }
         }
+        if let record { RecordVerb.checkEnding(of: record, step.sink) }
         map.notBuilt("whisper", "screen", "keys", "limit")
     }
 

@@ -38,6 +38,7 @@ package struct RecordVerb: Verb {
         for other in [Action.pause, .resume, .stop] where map.bool(other.rawValue) == true { action = other }
         if action != .start { return }
         target = step.requiredText("to", mend: "to: \"messages/${call.id}.wav\"")
+        if let target { Self.checkEnding(of: target, step.sink) }
         background = map.bool("background") ?? false
         channels = background ? .mono : .caller
         if map.bool("mono") == true { channels = .mono }
@@ -94,6 +95,16 @@ package struct RecordVerb: Verb {
         map["reason"] = .string(reason)
         run.recording = .map(map)
         return StepResult(value: .map(map), outcome: reason)
+    }
+
+    /// The name's ending says the format, so one that is written out is one of ours, or none.
+    static func checkEnding(of target: FlowText, _ sink: DiagnosticSink) {
+        let parts = target.source.split(separator: "/").last?.split(separator: ".", omittingEmptySubsequences: false) ?? []
+        guard parts.count > 1, let ending = parts.last.map(String.init), (2...4).contains(ending.count),
+            ending.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }),
+            !RecordingRequest.endings.contains(ending.lowercased())
+        else { return }
+        NodeRead.unknown("format", ending, of: "recordings", at: target.place, known: RecordingRequest.endings, sink)
     }
 
     private func current(_ run: FlowRun) throws -> BackgroundRecording {

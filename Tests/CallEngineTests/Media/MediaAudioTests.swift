@@ -67,10 +67,34 @@ import Testing
         world.end()
     }
 
-    @Test func pauseIsSilenceInTheFile() throws {
+    /// Each format, through loss: as long as the call, each side at its place.
+    @Test(arguments: ["wav", "opus", "ogg", "flac"]) func everyFormatHasBothSides(format: String) throws {
+        let world = MediaWorld(seed: 5)
+        world.network.impairment.delay = .milliseconds(20)
+        world.network.impairment.loss = 0.01
+        let (left, right) = try world.pair()
+        let file = temporaryFile("both.\(format)")
+        let recording = try left.record(RecordingRequest(path: file, channels: .stereo))
+        world.run(.seconds(1))
+        _ = left.play(PlaybackRequest([.file(path: prompt("welcome.wav"))]))
+        _ = right.play(PlaybackRequest([.file(path: prompt("goodbye.wav"))]))
+        world.run(.milliseconds(4370))
+        recording.stop()
+        world.run(.seconds(1))
+        let result = try #require(recording.result)
+        #expect(result.complete && result.length == .milliseconds(5370) && result.detail == "")
+        #expect(try PromptFile.read(file).length == .milliseconds(5370))
+        let near = try AudioProbe.match(prompt: prompt("welcome.wav"), recording: file, channel: 1)
+        let far = try AudioProbe.match(prompt: prompt("goodbye.wav"), recording: file, channel: 0)
+        #expect(near.peak > 0.93 && abs(near.lag - 8000) < 400, "\(near)")
+        #expect(far.peak > 0.85 && abs(far.lag - 8160) < 400, "\(far)")
+        world.end()
+    }
+
+    @Test(arguments: ["wav", "opus", "flac"]) func pauseIsSilenceInTheFile(format: String) throws {
         let world = MediaWorld()
         let (left, right) = try world.pair()
-        let file = temporaryFile("paused.wav")
+        let file = temporaryFile("paused.\(format)")
         let recording = try left.record(RecordingRequest(path: file))
         _ = right.play(PlaybackRequest([.tone(frequencies: [440], cadence: [])]))
         world.run(.seconds(2))
