@@ -48,6 +48,7 @@ let package = Package(
         cLibrary("CYAML", "yaml-0.1", apt: "libyaml-dev"),
         cLibrary("CWebSockets", "libwebsockets", apt: "libwebsockets-dev"),
         cLibrary("CSQLite", "sqlite3", apt: "libsqlite3-dev"),
+        cLibrary("CPostgreSQL", "libpq", apt: "libpq-dev"),
         cLibrary("CCurl", "libcurl", apt: "libcurl4-openssl-dev")
     ]
         + module("Basics", ["CLinux"])
@@ -60,7 +61,7 @@ let package = Package(
             "Web", ["Basics", "Reactor", "CLinux", "CWebSockets", "CCurl"], testsAlsoUse: ["TestKit"], testsExclude: ["Peers"])
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
-        + module("Store", ["Reactor", "CSQLite"])
+        + module("Store", ["Basics", "Reactor", "CSQLite", "CPostgreSQL"], testsAlsoUse: ["TestKit"])
         + module("Dialer", ["Basics", "Reactor", "CallEngine", "FlowEngine", "Store"], testsAlsoUse: ["TestKit"])
         + module(
             "Server", ["Basics", "Reactor", "Audio", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine", "Store", "Dialer", "Web"],
@@ -79,7 +80,7 @@ let package = Package(
             .executableTarget(
                 name: "ringwright", dependencies: ["Basics", "Reactor", "Server"], swiftSettings: settings),
             .target(
-                name: "TestKit", dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine"],
+                name: "TestKit", dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "Store"],
                 swiftSettings: settings),
             .testTarget(
                 name: "PeerTests",
@@ -97,5 +98,5 @@ if Context.environment["RINGWRIGHT_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz", dependencies: ["Basics", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine"].map { .byName(name: $0) },
             path: "Fuzz",
-            exclude: ["Dictionaries", "attack.py", "kills.py", "campaign_kills.py"], swiftSettings: settings))
+            exclude: ["Dictionaries", "attack.py", "kills.py", "campaign_kills.py", "peers.py"], swiftSettings: settings))
 }

@@ -1,25 +1,66 @@
 // A database with a thread of its own: whoever asks never waits on a loop, and what was asked first is done first.
 
+import Glibc
 import Reactor
 
 /// Keeps what has to outlive the process. From any thread.
+///
+/// A server that goes away is waited for, and what was under way when it did is done again: nobody knows whether it came to pass. So work
+/// must be such that twice is as good as once.
 package final class Database: Sendable {
+    private struct State {
+        /// nil while the server is gone.
+        var connection: (any StoreConnection)?
+        var isClosed = false
+        /// The server was waited for in vain: what comes now tries once.
+        var isGivenUp = false
+    }
+
     private let worker: WorkerPool
+    private let open: @Sendable () throws(StoreError) -> any StoreConnection
+    /// How long a server that is gone is waited for.
+    private let patience: Duration
     /// Never contended: the worker alone takes it, and `close` when the worker has ended.
-    private let connection: Locked<(any StoreConnection)?>
+    private let state: Locked<State>
 
     /// Pieces of work that may wait.
     private static let limit = 100_000
+    /// How often work is begun anew when others are in its way.
+    private static let mostConflicts = 20
+    private static let usualPatience = Duration.seconds(30)
 
     /// Opens the file, makes it when it is not there, and brings it to the state of the latest migration.
     /// - Parameters:
     ///   - migrations: statements of one step each, `;` between them; those that the database has had are left out. Never change one that
     ///     was released: add another.
     ///   - isInline: without a thread, for virtual loops.
-    package init(sqlite path: String, migrations: [String], isInline: Bool = false) throws(StoreError) {
-        let connection = try SQLiteConnection(path: path)
-        try Self.migrate(connection, migrations)
-        self.connection = Locked(connection)
+    package convenience init(sqlite path: String, migrations: [String], isInline: Bool = false) throws(StoreError) {
+        try self.init(migrations, isInline: isInline, patience: .zero) { () throws(StoreError) in try SQLiteConnection(path: path)
+        }
+    }
+
+    /// Connects and brings the tables to the state of the latest migration. Waits for the server to answer.
+    /// - Parameters:
+    ///   - space: the name of the owner of the tables, at most 63 octets; made when it is not there.
+    ///   - patience: how long a server that is gone is waited for each time.
+    package convenience init(
+        postgresql address: PostgreSQLAddress, space: String, migrations: [String], isInline: Bool = false,
+        patience: Duration = usualPatience
+    ) throws(StoreError) {
+        try self.init(migrations, isInline: isInline, patience: patience) { () throws(StoreError) in
+            try PostgreSQLConnection(address, space: space)
+        }
+    }
+
+    private init(
+        _ migrations: [String], isInline: Bool, patience: Duration,
+        open: @escaping @Sendable () throws(StoreError) -> any StoreConnection
+    ) throws(StoreError) {
+        self.open = open
+        self.patience = patience
+        let connection = try open()
+        try connection.migrating { () throws(StoreError) in try Self.migrate(connection, migrations) }
+        state = Locked(State(connection: connection))
         do throws(SystemError) {
             worker = isInline ? .inline(name: "store") : try WorkerPool(name: "store", threads: 1, limit: Self.limit)
         } catch {
@@ -27,7 +68,7 @@ package final class Database: Sendable {
         }
     }
 
-    private static func migrate(_ connection: SQLiteConnection, _ migrations: [String]) throws(StoreError) {
+    private static func migrate(_ connection: any StoreConnection, _ migrations: [String]) throws(StoreError) {
         let version = try connection.version()
         guard version <= migrations.count else {
             throw StoreError(.newer, "the database was written by a newer version (\(version), known: \(migrations.count))")
@@ -68,12 +109,34 @@ package final class Database: Sendable {
     private func result<Result>(
         of work: (any StoreConnection) throws(StoreError) -> Result
     ) -> Swift.Result<Result, StoreError> {
-        connection.withLock { connection in
-            guard let connection else { return .failure(StoreError(.other, "the store is closed")) }
-            do throws(StoreError) {
-                return .success(try work(connection))
-            } catch {
-                return .failure(error)
+        state.withLock { state in
+            guard !state.isClosed else { return .failure(StoreError(.other, "the store is closed")) }
+            let end = ContinuousClock.now + (state.isGivenUp ? .zero : patience)
+            var conflicts = 0
+            var pause = Duration.milliseconds(50)
+            while true {
+                do throws(StoreError) {
+                    let connection: any StoreConnection
+                    if let open = state.connection { connection = open } else { connection = try open() }
+                    state.connection = connection
+                    let result = try work(connection)
+                    state.isGivenUp = false
+                    return .success(result)
+                } catch {
+                    switch error.kind {
+                    case .conflict where conflicts < Self.mostConflicts: conflicts += 1
+                    case .lost:
+                        state.connection = nil
+                        guard ContinuousClock.now + pause < end else {
+                            state.isGivenUp = true
+                            return .failure(error)
+                        }
+                        // This thread is the store's own, and nothing else is for it to do.
+                        usleep(UInt32(pause / .microseconds(1)))
+                        pause = min(pause * 2, .seconds(1))
+                    default: return .failure(error)
+                    }
+                }
             }
         }
     }
@@ -81,6 +144,9 @@ package final class Database: Sendable {
     /// Does what waits, and closes. Once, and not from a loop.
     package func close() {
         worker.stop()
-        connection.withLock { $0 = nil }
+        state.withLock {
+            $0.connection = nil
+            $0.isClosed = true
+        }
     }
 }

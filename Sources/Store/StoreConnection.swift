@@ -48,6 +48,12 @@ package struct StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case newer
         /// A rule of the tables was broken.
         case constraint
+        /// The server is gone, or not there. Nothing is known of what was under way.
+        case lost
+        /// Others did what this work looked at; nothing of it was done, and it can be done again.
+        case conflict
+        /// Whoever asked is wrong, by what is stored.
+        case refused
         /// Everything else.
         case other
     }
@@ -77,6 +83,18 @@ package protocol StoreConnection: AnyObject {
     /// What the database is said to be: how many migrations it has had.
     func version() throws(StoreError) -> Int
     func setVersion(_ version: Int) throws(StoreError)
+    /// Migrates; where others may want to at the same time, one after the other.
+    func migrating(_ body: () throws(StoreError) -> Void) throws(StoreError)
+
+    /// Begins a transaction that writes.
+    var begin: String { get }
+
+    /// A SELECT whose rows nobody else may change, or select in this way, before the transaction ends: others wait, or with
+    /// `skipsLocked` pass over them. The statement itself where one transaction at a time writes.
+    func locking(_ select: String, skipsLocked: Bool) -> String
+
+    /// The time that all who use the database agree on, seconds since 1970: the server's, or else `own`.
+    func clock(or own: Double) throws(StoreError) -> Double
 }
 
 extension StoreConnection {
@@ -95,7 +113,7 @@ extension StoreConnection {
 
     /// All of `body` or nothing of it.
     package func transaction<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-        try execute("BEGIN")
+        try execute(begin)
         let result: Result
         do throws(StoreError) {
             result = try body()

@@ -121,12 +121,15 @@ struct CampaignPeerTests {
         sipp.expectSuccess()
     }
 
-    /// `scripts/long` does it with 5,000 calls and 200 kills.
-    @Test(.enabled(if: PeerProgram.isInstalled("python3"), "python3 is not installed"))
-    func killedAgainAndAgain() throws {
+    /// `scripts/long` does it with 5,000 calls and 200 kills, and with each worker in a network of its own.
+    @Test(
+        .enabled(if: PeerProgram.isInstalled("python3"), "python3 is not installed"),
+        arguments: [[]] + (PeerProgram.isInstalled("psql") ? [["--store", "postgresql", "--workers", "2"]] : []))
+    func killedAgainAndAgain(_ words: [String]) throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fuzz/campaign_kills.py")
         let run = try PeerProgram(
-            "python3", [script.standardizedFileURL.path(), PeerProgram.ringwright, "--calls", "300", "--kills", "10"],
+            "python3",
+            [script.standardizedFileURL.path(), PeerProgram.ringwright, "--calls", "300", "--kills", "8"] + words,
             in: TemporaryFolder())
         #expect(run.wait(.seconds(120)) == 0, "\(run.output)")
     }

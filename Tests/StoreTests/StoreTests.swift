@@ -1,8 +1,9 @@
-// The store: values come back as they were, a transaction is whole or not at all, migrations run once, and what is wrong is named.
+// The store, on every database that it knows: values come back as they were, a transaction is whole or not at all, migrations run once, and what is wrong is named.
 
 import Foundation
 import Reactor
 import Store
+import TestKit
 import Testing
 
 @Suite struct StoreTests {
@@ -11,14 +12,17 @@ import Testing
         init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
         deinit { try? FileManager.default.removeItem(at: url) }
         var path: String { url.appending(path: "store.db").path() }
+        func open(_ kind: StoreKind, _ migrations: [String] = [StoreTests.first]) throws -> Database {
+            try kind.open(path, migrations)
+        }
     }
 
     static let first =
-        "CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT NOT NULL, size REAL); CREATE INDEX by_name ON thing (name)"
+        "CREATE TABLE thing (id INTEGER PRIMARY KEY, name TEXT NOT NULL, size DOUBLE PRECISION); CREATE INDEX by_size ON thing (size)"
 
-    @Test func valuesComeBackAsTheyWere() throws {
+    @Test(arguments: StoreKind.available) func valuesComeBackAsTheyWere(on kind: StoreKind) throws {
         let folder = try Folder()
-        let store = try Database(sqlite: folder.path, migrations: [Self.first])
+        let store = try folder.open(kind)
         defer { store.close() }
         let names = ["", "Müller \u{1F600}", "'; DROP TABLE thing; --", String(repeating: "x", count: 100_000)]
         try store.performAndWait { connection throws(StoreError) in
@@ -36,9 +40,9 @@ import Testing
         #expect(rows.map { $0[2] } == [.null, 1.5, 1.5, 1.5])
     }
 
-    @Test func aTransactionIsWholeOrNotAtAll() throws {
+    @Test(arguments: StoreKind.available) func aTransactionIsWholeOrNotAtAll(on kind: StoreKind) throws {
         let folder = try Folder()
-        let store = try Database(sqlite: folder.path, migrations: [Self.first])
+        let store = try folder.open(kind)
         defer { store.close() }
         let failure = #expect(throws: StoreError.self) {
             try store.performAndWait { connection throws(StoreError) in
@@ -54,25 +58,25 @@ import Testing
         #expect(count == [[0]])
     }
 
-    @Test func migrationsRunOnceAndInOrder() throws {
+    @Test(arguments: StoreKind.available) func migrationsRunOnceAndInOrder(on kind: StoreKind) throws {
         let folder = try Folder()
-        try Database(sqlite: folder.path, migrations: [Self.first]).close()
+        try folder.open(kind).close()
         let second = "INSERT INTO thing VALUES (7, 'seven', 7.0)"
-        for _ in 0..<2 { try Database(sqlite: folder.path, migrations: [Self.first, second]).close() }
-        let store = try Database(sqlite: folder.path, migrations: [Self.first, second])
+        for _ in 0..<2 { try folder.open(kind, [Self.first, second]).close() }
+        let store = try folder.open(kind, [Self.first, second])
         let rows = try store.performAndWait { connection throws(StoreError) in try connection.rows("SELECT name FROM thing") }
         #expect(rows == [["seven"]])
         store.close()
-        let newer = #expect(throws: StoreError.self) { try Database(sqlite: folder.path, migrations: [Self.first]) }
+        let newer = #expect(throws: StoreError.self) { try folder.open(kind) }
         #expect(newer?.kind == .newer)
     }
 
-    @Test func aFailedMigrationLeavesNothing() throws {
+    @Test(arguments: StoreKind.available) func aFailedMigrationLeavesNothing(on kind: StoreKind) throws {
         let folder = try Folder()
         #expect(throws: StoreError.self) {
-            try Database(sqlite: folder.path, migrations: [Self.first + "; CREATE TABLE thing (x)"])
+            try folder.open(kind, [Self.first + "; CREATE TABLE thing (x INTEGER)"])
         }
-        let store = try Database(sqlite: folder.path, migrations: [Self.first])
+        let store = try folder.open(kind)
         store.close()
     }
 
@@ -87,9 +91,9 @@ import Testing
         #expect(missing?.kind == .disk)
     }
 
-    @Test func workIsDoneInOrderAndAllOfItBeforeTheEnd() throws {
+    @Test(arguments: StoreKind.available) func workIsDoneInOrderAndAllOfItBeforeTheEnd(on kind: StoreKind) throws {
         let folder = try Folder()
-        let store = try Database(sqlite: folder.path, migrations: [Self.first])
+        let store = try folder.open(kind)
         let done = Locked<[Int]>([])
         for index in 0..<200 {
             store.perform { connection throws(StoreError) in

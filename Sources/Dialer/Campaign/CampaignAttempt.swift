@@ -18,6 +18,8 @@ package struct CampaignAttempt: Sendable {
     package var target: Value
     /// The destination limits that it counts for, by their places in the plan.
     var limits: [Int] = []
+    /// Who has it in hand.
+    var worker = 0
 }
 
 /// What came of it.

@@ -11,8 +11,14 @@ extension CampaignStore {
         let (known, isWhole) = try storing(database) { connection throws(StoreError) in try imported(connection) }
         if isWhole { return known }
         let list = try listing { () throws(CSVProblem) in try TargetList(path: path) }
-        for _ in 0..<known { _ = try listing { () throws(CSVProblem) in try list.next() } }
-        var row = known
+        var row = 0
+        func skip(to known: Int) throws(CampaignProblem) {
+            while row < known {
+                _ = try listing { () throws(CSVProblem) in try list.next() }
+                row += 1
+            }
+        }
+        try skip(to: known)
         while true {
             let targets = try listing { () throws(CSVProblem) in
                 var targets: [TargetList.Target] = []
@@ -21,8 +27,9 @@ extension CampaignStore {
             }
             let before = row
             guard !targets.isEmpty else { break }
-            try storing(database) { connection throws(StoreError) in try add(targets, after: before, connection) }
             row += targets.count
+            // Another worker that takes the same list in may be further on.
+            try skip(to: try storing(database) { connection throws(StoreError) in try add(targets, after: before, connection) })
         }
         try storing(database) { connection throws(StoreError) in try setMeta("imported", "whole", connection) }
         return row
@@ -65,7 +72,7 @@ package struct CampaignProblem: Error, Equatable, Sendable {
     }
 
     package init(store: StoreError) {
-        message = "the campaign's database: \(store)"
-        isOfMachine = true
+        message = store.kind == .refused ? store.message : "the campaign's database: \(store)"
+        isOfMachine = store.kind != .refused
     }
 }

@@ -27,6 +27,8 @@ package struct CampaignFigures: Equatable, Sendable {
     package var wasStopped = false
     /// Why nothing begins although there are rows: outside of the hours.
     package var isClosed = false
+    /// What all workers together came to, a second ago at most; nil without others.
+    package var whole: CampaignBeat?
 }
 
 /// Belongs to its loop.
@@ -40,11 +42,20 @@ package final class CampaignRun {
     private let database: Database
     private let loop: EventLoop
     private let dial: Dial
+    private let crew: CampaignCrew?
+    private var worker: Int
+    /// What this worker may use; nothing before the others know of it.
+    private var share: CampaignShare
+    /// The same while it stands still.
+    private var granted: CampaignShare
+    private var others: [CampaignMember] = []
     /// Rows in hand, the next to be called first.
     private var ready: [CampaignAttempt] = []
     private var isClaiming = false
     /// When the next row outside of `ready` is due, seconds since 1970; nil: there is none.
     private var nextDue: Double? = 0
+    /// Other workers have rows, which may come back.
+    private var isBusyElsewhere = false
     private var spacing: Spacing?
     private var limits: [LimitState]
     private var gathered: [CampaignStore.Entry] = []
@@ -64,23 +75,33 @@ package final class CampaignRun {
             spacing = limit.rate.map { Spacing(rate: $0) }
         }
 
-        func allows(at now: Instant) -> Bool {
-            active < (limit.concurrency ?? .max) && (spacing?.next ?? .zero) <= now
-        }
     }
 
-    /// - Parameter dial: places a call and tells, on the loop and in a later turn, what came of it.
-    package init(_ plan: CampaignPlan, database: Database, loop: EventLoop, dial: @escaping Dial) {
+    /// - Parameters:
+    ///   - worker: this process, which joined before.
+    ///   - dial: places a call and tells, on the loop and in a later turn, what came of it.
+    package init(
+        _ plan: CampaignPlan, database: Database, worker: CampaignWorker, loop: EventLoop, dial: @escaping Dial
+    ) {
         self.plan = plan
         self.database = database
         self.loop = loop
         self.dial = dial
+        self.worker = worker.id
+        crew = worker.isAlone ? nil : CampaignCrew(plan, worker, database: database, loop: loop)
+        share = worker.isAlone ? CampaignShare(whole: plan) : .none(of: CampaignShare(whole: plan))
+        granted = share
         spacing = plan.rate.map { Spacing(rate: $0) }
         limits = plan.limits.map { LimitState($0) }
     }
 
     /// Begins. The list is in the database, and what a killed process left was put in order.
-    package func run() { turn() }
+    package func run() {
+        guard let crew else { return turn() }
+        crew.news = { [weak self] in self?.standStill() }
+        crew.onBeat = { [weak self] in self?.heard($0) }
+        crew.start()
+    }
 
     /// Nothing begins from now on; calls that run go on. What is left waits for `--resume`.
     package func drain() {
@@ -104,9 +125,10 @@ package final class CampaignRun {
         let wall = loop.wallClock
         figures.isClosed = plan.hours.map { !$0.isOpen(at: wall) } ?? false
         if figures.isClosed { return wake(at: loop.now + Self.look) }
+        guard share.places[0] > 0, share.rates[0] > 0 else { return }
         claim(at: wall)
         let now = loop.now
-        while figures.active < plan.concurrency, let index = next(at: now) {
+        while figures.active < share.places[0], let index = next(at: now) {
             let attempt = ready.remove(at: index)
             spacing?.take(at: now)
             for limit in attempt.limits {
@@ -118,7 +140,7 @@ package final class CampaignRun {
             figures.began += 1
             gathered.append(.began(attempt, at: wall))
         }
-        guard figures.active < plan.concurrency else { return }
+        guard figures.active < share.places[0] else { return }
         if (spacing?.next ?? .zero) <= now { claim(at: wall, beyondHeld: true) }
         var times: [Instant] = []
         if !ready.isEmpty {
@@ -132,7 +154,12 @@ package final class CampaignRun {
     /// The first row in hand that no limit holds back.
     private func next(at now: Instant) -> Int? {
         guard (spacing?.next ?? .zero) <= now else { return nil }
-        return ready.firstIndex { $0.limits.allSatisfy { limits[$0].allows(at: now) } }
+        return ready.firstIndex { $0.limits.allSatisfy { allows($0, at: now) } }
+    }
+
+    private func allows(_ limit: Int, at now: Instant) -> Bool {
+        limits[limit].active < share.places[limit + 1] && share.rates[limit + 1] > 0
+            && (limits[limit].spacing?.next ?? .zero) <= now
     }
 
     private func wake(at instant: Instant) {
@@ -147,33 +174,95 @@ package final class CampaignRun {
 
     /// Keeps enough rows in hand that no call waits for the disk. When limits hold back all of them, others are looked for.
     private func claim(at wall: Double, beyondHeld: Bool = false) {
-        let wanted = min(max(plan.concurrency * 2, 64), Self.mostInHand)
+        // Among others no more than is needed soon: what one has in hand the others cannot call.
+        let wanted = min(max(share.places[0] * 2, crew == nil ? 64 : 8), Self.mostInHand)
         guard !isClaiming, let nextDue, nextDue <= wall, ready.count < (beyondHeld ? Self.mostInHand : wanted / 2) else { return }
+        ask(for: beyondHeld ? wanted : wanted - ready.count)
+    }
+
+    private func ask(for count: Int) {
         isClaiming = true
-        let count = beyondHeld ? wanted : wanted - ready.count
+        let wall = loop.wallClock
         let bound = LoopBound(self, on: loop)
+        let worker = worker
         database.perform { connection throws(StoreError) in
-            try CampaignStore.claim(count, at: wall, connection)
+            try CampaignStore.claim(count, for: worker, at: wall, connection)
         } then: { result in
-            bound.run { $0.claimed(result) }
+            bound.run { $0.claimed(result, by: worker) }
         }
     }
 
-    private func claimed(_ result: Result<(targets: [CampaignStore.Target], nextDue: Double?), StoreError>) {
+    private func claimed(_ result: Result<CampaignStore.Claim, StoreError>, by worker: Int) {
         isClaiming = false
         switch result {
         case .failure(let error): problem = problem ?? CampaignProblem(store: error)
-        case .success(let (targets, next)):
-            nextDue = next
-            for target in targets { add(target) }
+        case .success(let claim):
+            nextDue = claim.nextDue
+            isBusyElsewhere = claim.isBusyElsewhere
+            for target in claim.targets { add(target, of: worker) }
+            handOver()
         }
         turn()
     }
 
+    // MARK: Among others
+
+    /// What runs; until the answer comes no more than that may.
+    private func standStill() -> CampaignNews {
+        var news = CampaignNews(active: [figures.active] + limits.map(\.active))
+        (news.ended, news.passed, news.again) = (figures.ended, figures.passed, figures.again)
+        for index in share.places.indices { share.places[index] = min(share.places[index], news.active[index]) }
+        return news
+    }
+
+    private func heard(_ result: Result<CampaignBeat, StoreError>) {
+        switch result {
+        case .failure(let error): problem = problem ?? CampaignProblem(store: error)
+        case .success(let beat):
+            if let id = crew?.id, id != worker {
+                // What was in hand is the others' now.
+                worker = id
+                ready = []
+            }
+            figures.whole = beat
+            others = beat.others
+            take(beat.share)
+            stopIfTooManyFailed(beat.ended, beat.passed)
+            if isBusyElsewhere, nextDue == nil { nextDue = 0 }
+            // Without a place it only looks whether all is over.
+            if beat.share.places[0] == 0, !isClaiming, !isOver { ask(for: 0) }
+        }
+        turn()
+    }
+
+    private func take(_ share: CampaignShare) {
+        let now = loop.now
+        self.share = share
+        granted = share
+        if share.rates[0] > 0 { spacing?.change(rate: share.rates[0], at: now) }
+        for index in limits.indices where share.rates[index + 1] > 0 {
+            limits[index].spacing?.change(rate: share.rates[index + 1], at: now)
+        }
+        handOver()
+    }
+
+    /// Gives rows to the others whose destinations this worker has no place for.
+    private func handOver() {
+        for other in others {
+            let theirs = limits.indices.filter { granted.places[$0 + 1] == 0 && other.has(place: $0 + 1) }
+            guard !theirs.isEmpty else { continue }
+            for attempt in ready where attempt.limits.contains(where: theirs.contains) {
+                gathered.append(.handedOver(attempt, to: other.id))
+            }
+            ready.removeAll { $0.limits.contains(where: theirs.contains) }
+        }
+    }
+
     /// Puts a row in hand; one whose destination cannot be told has an attempt that fails at once.
-    private func add(_ target: CampaignStore.Target) {
+    private func add(_ target: CampaignStore.Target, of worker: Int) {
         var attempt = CampaignAttempt(
             row: target.row, number: target.attempts + 1, destination: "", variables: [:], target: target.data)
+        attempt.worker = worker
         let scope = MapScope(["target": target.data, "campaign": .object(["name": .string(plan.name)])])
         do throws(ExpressionError) {
             attempt.destination = try plan.to.text(in: scope)
@@ -206,18 +295,25 @@ package final class CampaignRun {
         }
     }
 
-    private func written(_ entries: [CampaignStore.Entry], _ result: Result<Void, StoreError>) {
+    private func written(_ entries: [CampaignStore.Entry], _ result: Result<Set<Int>, StoreError>) {
         isWriting = false
-        if case .failure(let error) = result { problem = CampaignProblem(store: error) }
-        for entry in entries {
+        var refused: Set<Int> = []
+        switch result {
+        case .success(let those): refused = those
+        case .failure(let error): problem = CampaignProblem(store: error)
+        }
+        for (index, entry) in entries.enumerated() {
             switch entry {
+            case .handedOver: isBusyElsewhere = true
             case .began(let attempt, _):
-                guard problem == nil else {
+                // One that ended without a call has its end in the same or the next transaction.
+                if attempt.destination.isEmpty, problem == nil { continue }
+                guard problem == nil, !refused.contains(index) else {
                     figures.active -= 1
+                    figures.began -= 1
+                    for limit in attempt.limits { limits[limit].active -= 1 }
                     continue
                 }
-                // One that ended without a call has its end in the same or the next transaction.
-                if attempt.destination.isEmpty { continue }
                 dial(attempt) { [weak self] in
                     self?.ended(attempt, $0)
                     self?.turn()
@@ -245,31 +341,44 @@ package final class CampaignRun {
             nextDue = min(nextDue ?? .infinity, again ?? .infinity)
         }
         gathered.append(.ended(attempt, result, at: wall, again: again))
-        if let stop = plan.stop, figures.ended >= stop.after,
-            Double(figures.ended - figures.passed) > stop.failureRate * Double(figures.ended)
-        {
-            figures.wasStopped = true
-        }
+        if crew == nil { stopIfTooManyFailed(figures.ended, figures.passed) }
+    }
+
+    private func stopIfTooManyFailed(_ ended: Int, _ passed: Int) {
+        guard let stop = plan.stop, ended >= stop.after, Double(ended - passed) > stop.failureRate * Double(ended) else { return }
+        figures.wasStopped = true
     }
 
     // MARK: The end
 
     private func endIfOver() {
-        let isFinished = isDraining || figures.wasStopped || problem != nil || (ready.isEmpty && nextDue == nil)
-        guard isFinished, figures.active == 0 || (problem != nil && !isWriting), gathered.isEmpty || problem != nil, !isWriting,
+        let isEmpty = ready.isEmpty && nextDue == nil && !isBusyElsewhere
+        let isCut = isDraining || figures.wasStopped || problem != nil
+        guard isCut || isEmpty, figures.active == 0 || (problem != nil && !isWriting), gathered.isEmpty || problem != nil,
+            !isWriting,
             !isClaiming
         else { return }
         isOver = true
         timer?.cancel()
         let bound = LoopBound(self, on: loop)
+        let worker = worker
         database.perform { connection throws(StoreError) in
-            try CampaignStore.release(connection)
-        } then: { _ in
+            try CampaignStore.leave(worker, mayGoOn: !isCut, connection)
+        } then: { result in
             bound.run { run in
+                // Rows that it had in hand without knowing: the server went away when it took them.
+                if !isCut, case .success(let count) = result, count > 0 { return run.goOn() }
+                run.crew?.stop()
                 let tell = run.onEnd
                 run.onEnd = nil
                 tell?(run.problem)
             }
         }
+    }
+
+    private func goOn() {
+        isOver = false
+        nextDue = 0
+        turn()
     }
 }

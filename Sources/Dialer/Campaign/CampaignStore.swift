@@ -20,6 +20,13 @@ package enum CampaignStore {
             ended DOUBLE PRECISION, verdict TEXT, cause TEXT, status INTEGER, answer DOUBLE PRECISION,
             duration DOUBLE PRECISION, score DOUBLE PRECISION, result TEXT, ladder TEXT,
             PRIMARY KEY (target, number))
+        """,
+        """
+        ALTER TABLE target ADD COLUMN worker INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE attempt ADD COLUMN worker INTEGER NOT NULL DEFAULT 0;
+        CREATE TABLE worker (
+            id INTEGER PRIMARY KEY, token TEXT NOT NULL, beat INTEGER NOT NULL, alive INTEGER NOT NULL, share TEXT NOT NULL,
+            ended INTEGER NOT NULL, passed INTEGER NOT NULL, again INTEGER NOT NULL)
         """
     ]
 
@@ -27,7 +34,9 @@ package enum CampaignStore {
     enum State: String {
         /// For its time, or for its turn.
         case waiting
-        /// Somebody has it in hand; nothing was written of an attempt yet.
+        /// For the one worker that has a place for its destination.
+        case kept
+        /// A worker has it in hand; nothing was written of an attempt yet.
         case ready
         /// An attempt is in the air.
         case running
@@ -50,6 +59,17 @@ package enum CampaignStore {
         case began(CampaignAttempt, at: Double)
         /// `again`: when the target is to be called once more; nil: never.
         case ended(CampaignAttempt, AttemptResult, at: Double, again: Double?)
+        /// The row is for another worker.
+        case handedOver(CampaignAttempt, to: Int)
+    }
+
+    /// What a worker took in hand.
+    struct Claim: Sendable {
+        var targets: [Target] = []
+        /// When the next of the other rows is due, seconds since 1970; nil: there is none.
+        var nextDue: Double?
+        /// Other workers have rows, which may come back.
+        var isBusyElsewhere = false
     }
 
     package struct Counts: Equatable, Sendable {
@@ -68,118 +88,157 @@ package enum CampaignStore {
 
     /// Rows that were taken from the list so far, and whether that was all of it.
     static func imported(_ connection: any StoreConnection) throws(StoreError) -> (rows: Int, isWhole: Bool) {
-        let rows = try connection.rows("SELECT count(*) FROM target").first?.first?.integer ?? 0
+        // Rows are numbered without a gap.
+        let rows = try connection.rows("SELECT max(id) FROM target").first?.first?.integer ?? 0
         return (rows, try meta("imported", connection) == "whole")
     }
 
-    static func add(_ targets: [TargetList.Target], after row: Int, _ connection: any StoreConnection) throws(StoreError) {
-        try connection.transaction { () throws(StoreError) in
-            for (index, target) in targets.enumerated() {
+    /// Rows of one statement.
+    private static let addedAtOnce = 100
+
+    /// Takes rows in, the first of which is number `row + 1`. When several workers take the same list in, the first one's are taken; returns
+    /// the number of rows that are there.
+    static func add(_ targets: [TargetList.Target], after row: Int, _ connection: any StoreConnection) throws(StoreError) -> Int {
+        try connection.transaction { () throws(StoreError) -> Int in
+            try lockMeta(connection)
+            let known = try imported(connection).rows
+            guard known == row else { return known }
+            var rest = targets.enumerated().map { (id: row + $0.offset + 1, target: $0.element) }[...]
+            while !rest.isEmpty {
+                let count = rest.count >= addedAtOnce ? addedAtOnce : 1
+                let places = [String](repeating: "(?, ?, ?, 'waiting', 0, 0)", count: count).joined(separator: ", ")
                 try connection.execute(
-                    "INSERT INTO target (id, line, data, state, attempts, due) VALUES (?, ?, ?, 'waiting', 0, 0)",
-                    [StoreValue(row + index + 1), StoreValue(target.line), .text(target.value.json)])
+                    "INSERT INTO target (id, line, data, state, attempts, due) VALUES \(places)",
+                    rest.prefix(count).flatMap { [StoreValue($0.id), StoreValue($0.target.line), .text($0.target.value.json)] })
+                rest = rest.dropFirst(count)
             }
+            return row + targets.count
         }
     }
 
-    /// Notes whose list this is; the list that was noted first.
-    package static func begin(list: String, _ connection: any StoreConnection) throws(StoreError) -> String {
-        if let known = try meta("list", connection) { return known }
-        try setMeta("list", list, connection)
-        return list
+    /// One transaction at a time from here to its end.
+    static func lockMeta(_ connection: any StoreConnection) throws(StoreError) {
+        _ = try connection.rows(connection.locking("SELECT value FROM meta WHERE name = 'list'", skipsLocked: false))
     }
 
-    private static func meta(_ name: String, _ connection: any StoreConnection) throws(StoreError) -> String? {
+    static func meta(_ name: String, _ connection: any StoreConnection) throws(StoreError) -> String? {
         try connection.rows("SELECT value FROM meta WHERE name = ?", [.text(name)]).first?.first?.text
     }
 
     static func setMeta(_ name: String, _ value: String, _ connection: any StoreConnection) throws(StoreError) {
-        try connection.execute("DELETE FROM meta WHERE name = ?", [.text(name)])
-        try connection.execute("INSERT INTO meta (name, value) VALUES (?, ?)", [.text(name), .text(value)])
+        try connection.execute(
+            "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+            [.text(name), .text(value)])
     }
 
     // MARK: Work
 
-    /// Puts in order what a killed process left: attempts in the air are reported as such and their targets are not called again; what was
-    /// only in hand waits again. Returns how many were in the air.
-    package static func recover(flow: String, at wall: Double, _ connection: any StoreConnection) throws(StoreError) -> Int {
-        try connection.transaction { () throws(StoreError) -> Int in
-            try connection.execute("UPDATE target SET state = 'waiting' WHERE state = 'ready'")
-            let open = try connection.rows("SELECT target, number, destination FROM attempt WHERE ended IS NULL")
-            for row in open {
-                guard let target = row[0].integer, let number = row[1].integer else { continue }
-                let result = AttemptResult.unseen(
-                    row: target, number: number, destination: row[2].text ?? "", flow: flow,
-                    detail: "\(AttemptResult.inTheAir): what became of it is not known")
-                try end(target: target, number: number, result, at: wall, again: nil, connection)
+    /// Takes rows that are due in hand, in their order.
+    static func claim(_ most: Int, for worker: Int, at wall: Double, _ connection: any StoreConnection) throws(StoreError)
+        -> Claim
+    {
+        try connection.transaction { () throws(StoreError) -> Claim in
+            let alive = connection.locking("SELECT alive FROM worker WHERE id = ?", skipsLocked: false)
+            guard try connection.rows(alive, [StoreValue(worker)]).first?[0].integer == 1 else {
+                return Claim(isBusyElsewhere: true)
             }
-            return open.count
-        }
-    }
-
-    /// Takes rows that are due in hand, in their order; and when the next one of the others is due.
-    static func claim(
-        _ most: Int, at wall: Double, _ connection: any StoreConnection
-    ) throws(StoreError) -> (targets: [Target], nextDue: Double?) {
-        try connection.transaction { () throws(StoreError) -> (targets: [Target], nextDue: Double?) in
-            let rows = try connection.rows(
-                "SELECT id, line, data, attempts FROM target WHERE state = 'waiting' AND due <= ? ORDER BY due, id LIMIT ?",
-                [.real(wall), StoreValue(most)])
-            var targets: [Target] = []
-            for row in rows {
-                guard let id = row[0].integer, let data = row[2].text else { continue }
-                targets.append(
-                    Target(
-                        row: id, line: row[1].integer ?? 0, data: (try? Value.fromJSON(data)) ?? .null,
-                        attempts: row[3].integer ?? 0))
-                try connection.execute("UPDATE target SET state = 'ready' WHERE id = ?", [StoreValue(id)])
-            }
-            let next = try connection.rows("SELECT min(due) FROM target WHERE state = 'waiting'").first?.first?.real
-            return (targets, next)
-        }
-    }
-
-    /// Gives back what was in hand.
-    static func release(_ connection: any StoreConnection) throws(StoreError) {
-        try connection.execute("UPDATE target SET state = 'waiting' WHERE state = 'ready'")
-    }
-
-    /// Writes beginnings and ends, all or none.
-    static func write(_ entries: [Entry], _ connection: any StoreConnection) throws(StoreError) {
-        try connection.transaction { () throws(StoreError) in
-            for entry in entries {
-                switch entry {
-                case .began(let attempt, let wall):
+            var claim = Claim()
+            for (state, owner) in [(State.kept, worker), (.waiting, 0)] where claim.targets.count < most {
+                let select = connection.locking(
+                    """
+                    SELECT id, line, data, attempts FROM target WHERE state = ? AND worker = ? AND due <= ?
+                    ORDER BY due, id LIMIT ?
+                    """, skipsLocked: true)
+                let rows = try connection.rows(
+                    select,
+                    [.text(state.rawValue), StoreValue(owner), .real(wall), StoreValue(most - claim.targets.count)])
+                for row in rows {
+                    guard let id = row[0].integer, let data = row[2].text else { continue }
+                    claim.targets.append(
+                        Target(
+                            row: id, line: row[1].integer ?? 0, data: (try? Value.fromJSON(data)) ?? .null,
+                            attempts: row[3].integer ?? 0))
                     try connection.execute(
-                        "UPDATE target SET state = 'running', attempts = ? WHERE id = ?",
-                        [StoreValue(attempt.number), StoreValue(attempt.row)])
-                    try connection.execute(
-                        "INSERT INTO attempt (target, number, destination, started) VALUES (?, ?, ?, ?)",
-                        [StoreValue(attempt.row), StoreValue(attempt.number), .text(attempt.destination), .real(wall)])
-                case .ended(let attempt, let result, let wall, let again):
-                    try end(target: attempt.row, number: attempt.number, result, at: wall, again: again, connection)
+                        "UPDATE target SET state = 'ready', worker = ? WHERE id = ?", [StoreValue(worker), StoreValue(id)])
                 }
             }
+            let due = try connection.rows(
+                """
+                SELECT min(due) FROM target WHERE state = 'waiting'
+                UNION ALL SELECT min(due) FROM target WHERE state = 'kept' AND worker = ?
+                """, [StoreValue(worker)])
+            claim.nextDue = due.compactMap { $0[0].real }.min()
+            claim.isBusyElsewhere =
+                try !connection.rows(
+                    "SELECT id FROM target WHERE state IN ('kept', 'ready', 'running') AND worker <> ? LIMIT 1",
+                    [StoreValue(worker)]
+                ).isEmpty
+            return claim
         }
     }
 
-    private static func end(
-        target: Int, number: Int, _ result: AttemptResult, at wall: Double, again: Double?, _ connection: any StoreConnection
+    /// Writes beginnings and ends, all or none. Returns the places of beginnings that may not be: another worker has the row by now.
+    static func write(_ entries: [Entry], _ connection: any StoreConnection) throws(StoreError) -> Set<Int> {
+        try connection.transaction { () throws(StoreError) -> Set<Int> in
+            var refused: Set<Int> = []
+            for (index, entry) in entries.enumerated() {
+                switch entry {
+                case .began(let attempt, let wall):
+                    if try !begin(attempt, at: wall, connection) { refused.insert(index) }
+                case .ended(let attempt, let result, let wall, let again):
+                    try end(
+                        target: attempt.row, number: attempt.number, of: attempt.worker, result, at: wall, again: again,
+                        connection)
+                case .handedOver(let attempt, let other):
+                    try connection.execute(
+                        "UPDATE target SET state = 'kept', worker = ? WHERE id = ? AND state = 'ready' AND worker = ?",
+                        [StoreValue(other), StoreValue(attempt.row), StoreValue(attempt.worker)])
+                }
+            }
+            return refused
+        }
+    }
+
+    private static func begin(
+        _ attempt: CampaignAttempt, at wall: Double, _ connection: any StoreConnection
+    ) throws(StoreError) -> Bool {
+        let number = StoreValue(attempt.number)
+        let count = try connection.execute(
+            "UPDATE target SET state = 'running', attempts = ? WHERE id = ? AND worker = ? AND (state = 'ready' OR attempts = ?)",
+            [number, StoreValue(attempt.row), StoreValue(attempt.worker), number])
+        guard count > 0 else { return false }
+        try connection.execute(
+            """
+            INSERT INTO attempt (target, number, destination, started, worker) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (target, number) DO NOTHING
+            """,
+            [StoreValue(attempt.row), number, .text(attempt.destination), .real(wall), StoreValue(attempt.worker)])
+        return true
+    }
+
+    /// - Parameter worker: who made it. When others gave that one up meanwhile, what it saw is better than what they thought.
+    static func end(
+        target: Int, number: Int, of worker: Int, _ result: AttemptResult, at wall: Double, again: Double?,
+        _ connection: any StoreConnection
     ) throws(StoreError) {
         try connection.execute(
             """
             UPDATE attempt SET ended = ?, verdict = ?, cause = ?, status = ?, answer = ?, duration = ?, score = ?, result = ?,
-            ladder = ? WHERE target = ? AND number = ?
+            ladder = ? WHERE target = ? AND number = ? AND worker = ?
             """,
             [
                 .real(wall), .text(result.verdict.rawValue), .text(result.cause.rawValue), StoreValue(result.status),
                 result.answer.map { .real($0) } ?? .null, result.duration.map { .real($0) } ?? .null,
                 result.score.map { .real($0) } ?? .null, .text(result.json), StoreValue(result.ladder), StoreValue(target),
-                StoreValue(number)
+                StoreValue(number), StoreValue(worker)
             ])
         let state = again == nil ? result.verdict.rawValue : State.waiting.rawValue
         try connection.execute(
-            "UPDATE target SET state = ?, due = ? WHERE id = ?", [.text(state), .real(again ?? wall), StoreValue(target)])
+            "UPDATE target SET state = ?, due = ?, worker = ? WHERE id = ? AND attempts = ? AND worker = ?",
+            [
+                .text(state), .real(again ?? wall), StoreValue(again == nil ? worker : 0), StoreValue(target),
+                StoreValue(number), StoreValue(worker)
+            ])
     }
 
     // MARK: Looking
@@ -193,7 +252,7 @@ package enum CampaignStore {
             case .passed: counts.passed = count
             case .failed: counts.failed = count
             case .error: counts.error = count
-            case .waiting, .ready, .running, nil: counts.waiting += count
+            case .waiting, .kept, .ready, .running, nil: counts.waiting += count
             }
         }
         counts.attempts = try connection.rows("SELECT count(*) FROM attempt").first?.first?.integer ?? 0

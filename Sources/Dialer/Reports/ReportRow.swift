@@ -55,8 +55,8 @@ extension ReportRow {
         ladder = columns[12].text
         let state = columns[14].text
         isLast =
-            number == columns[13].integer && state != CampaignStore.State.waiting.rawValue
-            && state != CampaignStore.State.ready.rawValue
+            number == columns[13].integer
+            && ![CampaignStore.State.waiting, .kept, .ready].contains { $0.rawValue == state }
         (missed, detail) = verdict == .passed ? ([], "") : Self.words(of: result)
     }
 
@@ -76,6 +76,8 @@ extension ReportRow {
 }
 
 extension CampaignStore {
+    private static let page = 500
+
     /// Gives every attempt that ended to `body`, by row and number.
     static func eachAttempt(
         _ connection: any StoreConnection, _ body: (ReportRow) throws(StoreError) -> Void
@@ -83,11 +85,15 @@ extension CampaignStore {
         let statement = """
             SELECT a.target, a.number, a.destination, a.started, a.ended, a.verdict, a.cause, a.status, a.answer, a.duration, a.score,
             a.result, a.ladder, t.attempts, t.state FROM attempt a JOIN target t ON t.id = a.target
-            WHERE a.ended IS NOT NULL ORDER BY a.target, a.number
+            WHERE a.ended IS NOT NULL AND (a.target, a.number) > (?, ?) ORDER BY a.target, a.number LIMIT \(page)
             """
-        try connection.query(statement, []) { row throws(StoreError) in
-            try body(ReportRow(row))
-            return true
+        // A page at a time: there may be millions, and no statement may take for ever.
+        var last = (target: 0, number: 0)
+        while true {
+            let rows = try connection.rows(statement, [StoreValue(last.target), StoreValue(last.number)]).map { ReportRow($0) }
+            for row in rows { try body(row) }
+            guard rows.count == page, let end = rows.last else { return }
+            last = (end.row, end.number)
         }
     }
 

@@ -12,32 +12,33 @@ struct CampaignDialer: Sendable {
     private let flow: Flow
     private let party: CallingParty
     private let ladders: CallLadders
-    private let database: Database
+    private let place: CampaignPlace
     private let control: EpollLoop
 
     init(
-        _ plan: CampaignPlan, _ flow: Flow, _ party: CallingParty, _ ladders: CallLadders, _ database: Database,
+        _ plan: CampaignPlan, _ flow: Flow, _ party: CallingParty, _ ladders: CallLadders, _ place: CampaignPlace,
         _ control: EpollLoop
     ) {
         self.plan = plan
         self.flow = flow
         self.party = party
         self.ladders = ladders
-        self.database = database
+        self.place = place
         self.control = control
     }
 
     /// Runs the campaign on the control loop and waits for its end.
-    /// - Parameter before: what is in the database.
     func run(
-        _ stops: StopRequests, before: CampaignStore.Counts, _ progress: @escaping @Sendable (String) -> Void
+        _ stops: StopRequests, _ progress: @escaping @Sendable (String) -> Void
     ) async -> (problem: CampaignProblem?, figures: CampaignFigures) {
         await withCheckedContinuation { continuation in
             control.execute { [self] in
                 let tasks = CallTasks(loop: control)
-                let run = CampaignRun(plan, database: database, loop: control) { attempt, then in dial(attempt, tasks, then) }
+                let run = CampaignRun(plan, database: place.database, worker: place.worker, loop: control) { attempt, then in
+                    dial(attempt, tasks, then)
+                }
                 let bound = LoopBound(run, on: control)
-                let ticker = LoopBound(CampaignTicker(run, before, control, progress), on: control)
+                let ticker = LoopBound(CampaignTicker(run, place.before, control, progress), on: control)
                 let running = LoopBound(tasks, on: control)
                 run.onEnd = { problem in
                     stops.handle(nil)
@@ -143,11 +144,20 @@ private final class CampaignTicker {
 
     private func tick() {
         let figures = run.figures
-        let over = before.over + figures.over
-        let rate = Double(figures.ended) / (loop.now - start).seconds
+        let rate: Double
+        let over: Int
+        let failed: Int
+        if let whole = figures.whole {
+            // Of all workers.
+            (over, failed) = (whole.ended - whole.again, whole.ended - whole.again - whole.passed)
+            rate = Double(over - before.over) / (loop.now - start).seconds
+        } else {
+            (over, failed) = (before.over + figures.over, before.failed + before.error + figures.unsuccessful)
+            rate = Double(figures.ended) / (loop.now - start).seconds
+        }
         var line =
             "\(over) of \(before.targets) over, \(JSONText.number(rate, digits: 1).text) calls/s, \(figures.active) active, "
-        line += "\(before.failed + before.error + figures.unsuccessful) failed"
+        line += "\(failed) failed"
         if figures.isClosed {
             line += "; outside of the hours"
         } else if rate > 0 {

@@ -4,6 +4,7 @@ import Basics
 package import Dialer
 package import FlowEngine
 import Foundation
+package import Store
 
 package struct CampaignOptions: Sendable {
     package static let syntax = CommandSyntax(
@@ -17,7 +18,10 @@ package struct CampaignOptions: Sendable {
             CommandOption("--concurrency", "N", "calls at a time (default: 10)"),
             CommandOption("--rate", "N", "calls a second, at most"),
             CommandOption("--report", "FOLDER", "reports and the campaign's database (default: run/NAME)"),
-            CommandOption("--resume", nil, "goes on with the campaign of that folder"),
+            CommandOption("--resume", nil, "goes on with the campaign of that folder, or of --workers"),
+            CommandOption("--name", "NAME", "what the campaign is called (default: as its file says, or its file's name)"),
+            .workers,
+            .lease,
             CommandOption("--loops", "N", "threads for calls (default: one a processor)"),
             .json
         ],
@@ -26,6 +30,10 @@ package struct CampaignOptions: Sendable {
             (
                 "campaign --list numbers.csv --flow flows/caller.yaml --to sip:${target.number}@127.0.0.1:5060 --concurrency 20 --rate 5",
                 "the same without a file"
+            ),
+            (
+                "campaign nightly.yaml --name nightly-1 --workers postgresql://dialer@db.example.com/calls",
+                "the same on several machines: they share the rows, the rate and the places"
             )
         ])
 
@@ -41,8 +49,12 @@ package struct CampaignOptions: Sendable {
     package var resume: Bool
     package var loops: Int?
     package var json: Bool
+    package var name: String?
+    /// The database that several workers share; nil: this process is alone.
+    package var workers: PostgreSQLAddress?
+    package var lease: Duration
 
-    package init(_ arguments: CommandArguments) throws(CommandFailure) {
+    package init(_ arguments: CommandArguments, sources: ConfigurationSources = .process) throws(CommandFailure) {
         file = arguments.arguments.first
         configuration = try ConfigurationOptions(arguments)
         line = arguments.value("--line")
@@ -55,6 +67,10 @@ package struct CampaignOptions: Sendable {
         loops = try arguments.integer("--loops", in: 1...256)
         json = arguments.wantsJSON
         rate = try arguments.rate("--rate")
+        name = arguments.value("--name")
+        if name == "" { throw CommandFailure(.wrong, "--name is empty") }
+        workers = try arguments.workers(sources)
+        lease = try arguments.lease()
         if file != nil {
             for option in ["--list", "--flow", "--to"] where arguments.has(option) {
                 throw CommandFailure(.wrong, "\(option) stands in the campaign's file", mend: "leave the option out, or the file")
@@ -71,6 +87,7 @@ package struct CampaignOptions: Sendable {
     /// What is to be done; mistakes of the file end the command, warnings are returned.
     package func plan() throws(CommandFailure) -> (plan: CampaignPlan, warnings: [Diagnostic]) {
         var (plan, warnings) = try filePlan()
+        if let name { plan.name = name }
         if let line { plan.line = line }
         if let concurrency { plan.concurrency = concurrency }
         if let rate { plan.rate = rate }

@@ -99,6 +99,15 @@ final class SQLiteConnection: StoreConnection {
 
     func setVersion(_ version: Int) throws(StoreError) { try query("PRAGMA user_version = \(version)", []) { _ in true } }
 
+    func migrating(_ body: () throws(StoreError) -> Void) throws(StoreError) { try body() }
+
+    /// At once: one that began to read could not write any more when another wrote meanwhile.
+    var begin: String { "BEGIN IMMEDIATE" }
+
+    func locking(_ select: String, skipsLocked: Bool) -> String { select }
+
+    func clock(or own: Double) -> Double { own }
+
     private static func error(_ code: Int32, _ handle: OpaquePointer?, _ what: String) -> StoreError {
         let kind: StoreError.Kind =
             switch code & 0xFF {

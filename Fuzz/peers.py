@@ -1,0 +1,105 @@
+"""What the scripts that kill processes share: the other side of calls, a PostgreSQL, and networks of their own."""
+import collections, os, re, socket, subprocess, tempfile, threading
+
+
+class Callee(threading.Thread):
+    """Answers INVITE and BYE; remembers the Call-IDs of each number."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        self.socket.bind(("0.0.0.0", 0))
+        self.port = self.socket.getsockname()[1]
+        self.calls = collections.defaultdict(set)
+
+    def run(self):
+        while True:
+            data, peer = self.socket.recvfrom(65535)
+            text = data.decode(errors="replace")
+            method, uri = (text.split(" ", 2) + ["", ""])[:2]
+            if method not in ("INVITE", "BYE", "CANCEL"):
+                continue
+            rows = dict()
+            for line in text.split("\r\n\r\n")[0].split("\r\n")[1:]:
+                name, _, value = line.partition(":")
+                rows.setdefault(name.strip().lower(), value.strip())
+            if method == "INVITE":
+                self.calls[re.match(r"sip:([^@]*)@", uri).group(1)].add(rows["call-id"])
+            tag = "" if "tag=" in rows["to"] else ";tag=x"
+            body = ""
+            if method == "INVITE":
+                body = ("v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nc=IN IP4 127.0.0.1\r\nt=0 0\r\n"
+                        "m=audio 9 RTP/AVP 0\r\na=rtpmap:0 PCMU/8000\r\n")
+            kind = "Content-Type: application/sdp\r\n" if body else ""
+            host = re.search(r"@([^:;>]*)", uri).group(1)
+            self.socket.sendto(
+                (f"SIP/2.0 200 OK\r\nVia: {rows['via']}\r\nFrom: {rows['from']}\r\nTo: {rows['to']}{tag}\r\n"
+                 f"Call-ID: {rows['call-id']}\r\nCSeq: {rows['cseq']}\r\nContact: <sip:c@{host}:{self.port}>\r\n"
+                 f"{kind}Content-Length: {len(body)}\r\n\r\n{body}").encode(), peer)
+
+
+class PostgreSQL:
+    """A server of this script's own (scripts/postgresql); it ends with the script."""
+
+    def __init__(self, addresses):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.parent = tempfile.TemporaryDirectory()
+        os.chmod(self.parent.name, 0o755)
+        self.folder = f"{self.parent.name}/postgresql"
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../scripts/postgresql")
+        self.process = subprocess.Popen([script, self.folder, str(self.port), ",".join(addresses)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline() != "ready\n":
+            raise SystemExit("PostgreSQL did not start")
+
+    def url(self, host=None):
+        if host:
+            return f"postgresql://ringwright@{host}:{self.port}/postgres"
+        return f"postgresql://ringwright@/postgres?host={self.folder}&port={self.port}"
+
+    def ask(self, statement):
+        result = subprocess.run(["psql", "-qAtX", "-c", statement, self.url()], capture_output=True, text=True)
+        return result.stdout.strip() if result.returncode == 0 else ""
+
+    def has_campaign(self, name):
+        return self.ask(f"SELECT count(*) FROM \"ringwright campaign {name}\".meta WHERE name = 'list'") == "1"
+
+    def is_worked_on(self, name):
+        return self.ask(f"SELECT count(*) FROM \"ringwright campaign {name}\".worker WHERE alive = 1") not in ("", "0")
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.parent.cleanup()
+
+
+class Network:
+    """Network namespaces, each with a wire to this machine. Root only."""
+
+    def __init__(self, count):
+        self.names = [f"rw{os.getpid()}n{index}" for index in range(count)]
+        self.addresses = [f"10.231.{index}.1" for index in range(count)]
+        for index, name in enumerate(self.names):
+            wire = f"rw{os.getpid() % 100000}w{index}"
+            self.ip("netns", "add", name)
+            self.ip("link", "add", wire, "type", "veth", "peer", "name", "eth0", "netns", name)
+            self.ip("addr", "add", f"10.231.{index}.1/24", "dev", wire)
+            self.ip("link", "set", wire, "up")
+            for command in (["addr", "add", f"10.231.{index}.2/24", "dev", "eth0"], ["link", "set", "eth0", "up"],
+                            ["link", "set", "lo", "up"], ["route", "add", "default", "via", f"10.231.{index}.1"]):
+                self.ip("-n", name, *command)
+
+    @staticmethod
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True)
+
+    def inside(self, index, command):
+        """The command in one of the networks: the same process, so that a signal is for it."""
+        return ["ip", "netns", "exec", self.names[index], *command]
+
+    def close(self):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name])

@@ -1,0 +1,78 @@
+// Where a campaign is kept: in its folder, for one process at a time, or in a database that several workers share.
+
+import Dialer
+import FlowEngine
+import Foundation
+import Reactor
+import Store
+
+/// A campaign's database, opened; this process works on it.
+struct CampaignPlace: Sendable {
+    let database: Database
+    /// The folder is this process's.
+    private let lock: FileLock
+    let worker: CampaignWorker
+    /// Attempts that were in the air when the campaign was killed.
+    let inTheAir: Int
+    /// What was there before.
+    let before: CampaignStore.Counts
+
+    func close() {
+        database.close()
+        lock.release()
+    }
+
+    /// Opens it, takes the list in and puts in order what a killed process left.
+    init(
+        _ plan: CampaignPlan, flow: Flow, folder: String, workers: PostgreSQLAddress?, lease: Duration, resume: Bool
+    ) throws(CommandFailure) {
+        let path = "\(folder)/campaign.db"
+        let exists = FileManager.default.fileExists(atPath: path)
+        if workers == nil {
+            if exists, !resume {
+                throw CommandFailure(
+                    .wrong, "\(folder) has a campaign already",
+                    mend: "--resume goes on with it, or choose another --report folder")
+            }
+            if !exists, resume {
+                throw CommandFailure(.wrong, "there is no campaign in \(folder) to go on with", mend: "leave --resume out")
+            }
+        }
+        try OutputFolder.make(folder)
+        lock = try Self.lock(folder)
+        if let workers {
+            database = try SharedSpace.open("campaign", plan.name, at: workers, migrations: CampaignStore.migrations)
+        } else {
+            do throws(StoreError) {
+                database = try Database(sqlite: path, migrations: CampaignStore.migrations)
+            } catch {
+                throw CampaignCommand.failure(CampaignProblem(store: error))
+            }
+        }
+        // Other machines have other folders.
+        let list = workers == nil ? plan.list : plan.list.split(separator: "/").last.map(String.init) ?? plan.list
+        let arrival = CampaignStore.Arrival(
+            plan, list: list, isAlone: workers == nil, lease: lease, resumes: workers == nil ? nil : resume)
+        let wall = Date().timeIntervalSince1970
+        do throws(CampaignProblem) {
+            let (id, inTheAir) = try CampaignStore.storing(database) { connection throws(StoreError) in
+                try CampaignStore.join(arrival, at: wall, connection)
+            }
+            (worker, self.inTheAir) = (CampaignWorker(id: id, arrival), inTheAir)
+            _ = try CampaignStore.importList(plan.list, into: database)
+            before = try CampaignStore.storing(database) { connection throws(StoreError) in try CampaignStore.counts(connection) }
+        } catch {
+            throw CampaignCommand.failure(error)
+        }
+    }
+
+    private static func lock(_ folder: String) throws(CommandFailure) -> FileLock {
+        do throws(SystemError) {
+            if let lock = try FileLock.take("\(folder)/campaign.lock") { return lock }
+        } catch {
+            throw CommandFailure(.unable, "\(error)")
+        }
+        throw CommandFailure(
+            .wrong, "another process runs the campaign in \(folder)", mend: "wait for its end, or choose another --report folder")
+    }
+}
