@@ -5,8 +5,10 @@
 /// Room that lws_write needs before the payload.
 static const size_t rw_lws_pre = LWS_PRE;
 
-static const uint64_t rw_lws_options_context =
+/// Of the first context of the process, which sets up OpenSSL, and of vhosts; of the contexts that come later.
+static const uint64_t rw_lws_options_tls =
     LWS_SERVER_OPTION_DO_SSL_GLOBAL_INIT | LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
+static const uint64_t rw_lws_options_context = LWS_SERVER_OPTION_EXPLICIT_VHOSTS;
 static const uint64_t rw_lws_option_no_system_ca = LWS_SERVER_OPTION_DISABLE_OS_CA_CERTS;
 static const int rw_lws_no_listen = CONTEXT_PORT_NO_LISTEN;
 static const int rw_lws_no_listen_server = CONTEXT_PORT_NO_LISTEN_SERVER;

@@ -56,8 +56,9 @@ package final class WebThread: @unchecked Sendable {
     private var stopAt: Int64?
 
     static let scratchSize = 32768
-    /// libwebsockets has process-wide state (OpenSSL's, the log) that contexts touch when they come and go.
-    /// The number means nothing: the thread sanitizer takes the place of a value without bytes for that of the object's head.
+    /// How many contexts were made. libwebsockets has process-wide state (OpenSSL's, the log) that contexts touch when they come and go:
+    /// one at a time, and only the first sets it up. Each set-up gives the library other places in OpenSSL's objects, and a
+    /// handshake of an older context that is under way would not find its connection any more.
     private static let contexts = Locked(0)
 
     /// Binds, reads certificates, then starts the thread. Without listeners it serves clients only.
@@ -67,7 +68,10 @@ package final class WebThread: @unchecked Sendable {
         wakeTimer = .allocate(capacity: 1)
         wakeTimer.initialize(to: lws_sorted_usec_list_t())
         WebLibraryLog.apply()
-        context = Self.contexts.withLock { _ in makeContext(listeners) }
+        context = Self.contexts.withLock { count in
+            count += 1
+            return makeContext(listeners, isFirst: count == 1)
+        }
         guard context != nil else { throw .outOfResources }
         do throws(WebStartError) {
             for listener in listeners { try open(listener) }
@@ -204,10 +208,10 @@ package final class WebThread: @unchecked Sendable {
 
     // MARK: The context
 
-    private func makeContext(_ listeners: [WebListener]) -> OpaquePointer? {
+    private func makeContext(_ listeners: [WebListener], isFirst: Bool) -> OpaquePointer? {
         var info = lws_context_creation_info()
         info.port = rw_lws_no_listen
-        info.options = rw_lws_options_context
+        info.options = isFirst ? rw_lws_options_tls : rw_lws_options_context
         info.gid = -1
         info.uid = -1
         info.user = Unmanaged.passUnretained(self).toOpaque()
@@ -273,7 +277,7 @@ package final class WebThread: @unchecked Sendable {
         var info = lws_context_creation_info()
         info.port = port
         info.protocols = UnsafePointer(table.pointer)
-        info.options = rw_lws_options_context
+        info.options = rw_lws_options_tls
         info.gid = -1
         info.uid = -1
         let context = context!
