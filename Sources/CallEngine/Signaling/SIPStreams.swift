@@ -46,6 +46,8 @@ final class SIPStreams {
     private let limits: EngineSettings.Streams
     /// Those that were accepted and brought no whole message are not kept for longer than this.
     static let silenceLimit = Duration.seconds(30)
+    /// Nobody waits any more for an answer on one that rests so long (64 T1, RFC 3261 section 17): it may be closed for another.
+    static let restLimit = Duration.seconds(32)
 
     var counters = SignalingCounters()
     var onMessage: (([UInt8], Hop, SocketAddress) -> Void)?
@@ -64,7 +66,7 @@ final class SIPStreams {
     var count: Int { entries.count }
 
     func accept(_ stream: StreamConnection, over transport: Transport) {
-        guard entries.count < limits.limit else {
+        guard makeRoom() else {
             counters.streamsRefused += 1
             return stream.abort()
         }
@@ -102,7 +104,7 @@ final class SIPStreams {
     }
 
     private func open(_ peer: Peer, _ hop: Hop) -> Entry? {
-        guard entries.count < limits.limit else {
+        guard makeRoom() else {
             counters.streamsRefused += 1
             return nil
         }
@@ -160,6 +162,18 @@ final class SIPStreams {
     }
 
     // MARK: Keeping and closing
+
+    /// Whether one more has room. Where all places are taken, the address with the most streams gives the one that rests longest, so that
+    /// nobody keeps others out by many.
+    private func makeRoom() -> Bool {
+        guard entries.count >= limits.limit else { return true }
+        let byAddress = Dictionary(grouping: entries.values) { $0.peer.address.ip }
+        guard let most = byAddress.values.max(by: { $0.count < $1.count }),
+            let oldest = most.min(by: { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }), loop.now - oldest.lastUse >= Self.restLimit
+        else { return false }
+        oldest.stream.close()
+        return entries.count < limits.limit
+    }
 
     private func limit(of entry: Entry) -> Duration {
         entry.isOurs || entry.hasSpoken ? limits.idle : min(limits.idle, Self.silenceLimit)

@@ -37,6 +37,31 @@ import Testing
         #expect(world.finish() == [])
     }
 
+    /// Who takes many places gives one of them: the one that rests longest, once nobody waits on it any more.
+    @Test func manyOfOneAddressMakeRoomForAnother() throws {
+        let world = VirtualWorld(seed: 33)
+        let server = try world.engine(at: "192.0.2.1", settings: { $0.streams.limit = 4 })
+        let single = Peer(world, from: "198.51.100.1")
+        world.loop.run(for: .seconds(1))
+        let many = (0..<3).map { _ in Peer(world, from: "198.51.100.2") }
+        world.loop.run(for: .seconds(20))
+        for peer in many + [single] { peer.ping() }
+        world.loop.run(for: .seconds(1))
+        many[0].ping()
+        world.loop.run(for: .seconds(20))
+        // They rest for 20 seconds only.
+        let early = Peer(world, from: "198.51.100.3")
+        world.loop.run(for: .seconds(11))
+        #expect(early.isClosed)
+        let late = Peer(world, from: "198.51.100.3")
+        world.loop.run(for: .seconds(1))
+        #expect(!late.isClosed && !single.isClosed)
+        #expect(many.map(\.isClosed) == [false, true, false])
+        #expect(server.signalingCounters.streamsRefused == 1)
+        for peer in many + [single, late] { peer.stream.close() }
+        #expect(world.finish() == [])
+    }
+
     @Test func anIdleOneIsClosedABusyOneStays() throws {
         let world = VirtualWorld(seed: 32)
         _ = try world.engine(at: "192.0.2.1", settings: { $0.streams.idle = .seconds(30) })
