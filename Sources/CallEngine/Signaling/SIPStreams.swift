@@ -169,7 +169,8 @@ final class SIPStreams {
         guard entries.count >= limits.limit else { return true }
         let byAddress = Dictionary(grouping: entries.values) { $0.peer.address.ip }
         guard let most = byAddress.values.max(by: { $0.count < $1.count }),
-            let oldest = most.min(by: { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }), loop.now - oldest.lastUse >= Self.restLimit
+            let oldest = most.min(by: { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }),
+            loop.now - oldest.lastUse >= Self.restLimit
         else { return false }
         oldest.stream.close()
         return entries.count < limits.limit
