@@ -63,6 +63,7 @@ let package = Package(
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
         + module("Store", ["Basics", "Reactor", "CSQLite", "CPostgreSQL"], testsAlsoUse: ["TestKit"])
         + module("Dialer", ["Basics", "Reactor", "CallEngine", "FlowEngine", "Store"], testsAlsoUse: ["TestKit"])
+        + module("SIPpRunner", ["Basics", "Reactor", "SIP", "RTP", "Audio", "Dialer"], testsExclude: ["Scenarios"])
         + module(
             "Server", ["Basics", "Reactor", "Audio", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine", "Store", "Dialer", "Web"],
             testsAlsoUse: ["TestKit"])
@@ -78,14 +79,15 @@ let package = Package(
                 dependencies: ["Basics", "Reactor", "SDP", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/MediaBench",
                 swiftSettings: settings),
             .executableTarget(
-                name: "ringwright", dependencies: ["Basics", "Reactor", "Server"], swiftSettings: settings),
+                name: "ringwright", dependencies: ["Basics", "Reactor", "SIPpRunner", "Server"], swiftSettings: settings),
             .target(
                 name: "TestKit", dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "Store"],
                 swiftSettings: settings),
             .testTarget(
                 name: "PeerTests",
                 dependencies: [
-                    "Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "FlowEngine", "Dialer", "Server", "TestKit"
+                    "Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "FlowEngine", "Dialer", "SIPpRunner",
+                    "Server", "TestKit"
                 ],
                 exclude: ["Scenarios"], swiftSettings: settings)
         ],

@@ -4,6 +4,7 @@ import CLinux
 package enum ProcessSignal: Int32, CaseIterable, Sendable {
     case hangup = 1
     case interrupt = 2
+    case user1 = 10
     case terminate = 15
 
     /// Writing to a peer that is gone is an error of that write, not the end of the process. Once, at the start.

@@ -7,12 +7,14 @@ import Server
 struct InterruptSignal {
     private let loop: EpollLoop
 
-    init(_ action: @escaping @Sendable () -> Void) throws(SystemError) {
+    init(
+        _ signals: [ProcessSignal] = [.terminate, .interrupt], _ action: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
         let loop = try EpollLoop(name: "signals")
         self.loop = loop
         try loop.start()
         try loop.runAndWait { () throws(SystemError) in
-            _ = try SignalSource(loop: loop, signals: [.terminate, .interrupt]) { _ in action() }
+            _ = try SignalSource(loop: loop, signals: signals) { _ in action() }
         }
     }
 

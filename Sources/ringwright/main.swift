@@ -24,6 +24,7 @@ func run(_ arguments: CommandArguments) async throws(CommandFailure) -> ExitStat
     case "call": return try await runCall(arguments)
     case "campaign": return try await runCampaign(arguments)
     case "load": return try await runLoad(arguments)
+    case "sipp": exit(runSipp(arguments.arguments))
     case "demo": return try await runDemo(arguments)
     case "check": return runCheck(arguments)
     case "test": return runTest(arguments)

@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [
         ([], "a command is missing; ringwright --help lists them"),
         (["srve"], "there is no command srve; did you mean serve?"),
-        (["sipp"], "the command sipp is not built yet"),
+        (["graph"], "the command graph is not built yet"),
         (["serve", "--max-cals", "5"], "serve has no option --max-cals; did you mean --max-calls?"),
         (["serve", "-x"], "serve has no option -x; ringwright serve --help lists them"),
         (["serve", "--rtp"], "--rtp needs a value: --rtp LOW-HIGH"),

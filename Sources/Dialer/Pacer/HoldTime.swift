@@ -30,26 +30,41 @@ package enum HoldTime: Equatable, Sendable {
 
     /// A draw, never negative and a day at most.
     package func draw(_ random: inout SeededRandom) -> Duration {
-        let milliseconds: Double
-        switch self {
-        case .fixed(let value): milliseconds = value
-        case .uniform(let from, let to): milliseconds = from + (to - from) * Self.unit(&random)
-        case .normal(let mean, let deviation): milliseconds = mean + deviation * Self.normal(&random)
-        case .lognormal(let mean, let deviation): milliseconds = exp(mean + deviation * Self.normal(&random))
-        case .exponential(let mean): milliseconds = -mean * log(1 - Self.unit(&random))
-        case .weibull(let scale, let shape): milliseconds = scale * pow(-log(1 - Self.unit(&random)), 1 / shape)
-        case .pareto(let shape, let scale): milliseconds = scale / pow(1 - Self.unit(&random), 1 / shape)
-        case .gpareto(let shape, let scale, let location):
-            let rest = 1 - Self.unit(&random)
-            milliseconds = location + scale * (shape == 0 ? -log(rest) : (pow(rest, -shape) - 1) / shape)
-        case .gamma(let shape, let scale): milliseconds = scale * Self.gamma(shape, &random)
-        case .negbin(let n, let p):
-            // Poisson with a rate drawn from gamma.
-            milliseconds = Self.poisson(Self.gamma(n, &random) * (1 - p) / p, &random)
-        }
+        let milliseconds = value(&random)
         // Zero times infinity is nothing that can be waited for.
         guard !milliseconds.isNaN else { return .zero }
         return .microseconds(Int64(min(max(0, milliseconds), Self.longest) * 1000))
+    }
+
+    /// A draw as the plain number that it is.
+    package func value(_ random: inout SeededRandom) -> Double {
+        switch self {
+        case .fixed(let value): return value
+        case .uniform(let from, let to): return from + (to - from) * Self.unit(&random)
+        case .normal(let mean, let deviation): return mean + deviation * Self.normal(&random)
+        case .lognormal(let mean, let deviation): return exp(mean + deviation * Self.normal(&random))
+        case .exponential(let mean): return -mean * log(1 - Self.unit(&random))
+        case .weibull(let scale, let shape): return scale * pow(-log(1 - Self.unit(&random)), 1 / shape)
+        case .pareto(let shape, let scale): return scale / pow(1 - Self.unit(&random), 1 / shape)
+        case .gpareto(let shape, let scale, let location):
+            let rest = 1 - Self.unit(&random)
+            return location + scale * (shape == 0 ? -log(rest) : (pow(rest, -shape) - 1) / shape)
+        case .gamma(let shape, let scale): return scale * Self.gamma(shape, &random)
+        case .negbin(let n, let p):
+            // Poisson with a rate drawn from gamma.
+            return Self.poisson(Self.gamma(n, &random) * (1 - p) / p, &random)
+        }
+    }
+
+    /// Whether something can be drawn from its parameters.
+    package var isSound: Bool {
+        switch self {
+        case .uniform(let from, let to): from <= to
+        case .weibull(_, let shape), .pareto(let shape, _), .gamma(let shape, _): shape > 0
+        case .negbin(let n, let p): n > 0 && p > 0 && p <= 1
+        case .lognormal(_, let deviation): deviation >= 0
+        default: true
+        }
     }
 
     private static func unit(_ random: inout SeededRandom) -> Double { Double(random.next() >> 11) * 0x1p-53 }
@@ -123,14 +138,6 @@ package enum HoldTime: Equatable, Sendable {
         case "gamma": self = .gamma(shape: p[0], scale: p[1])
         default: self = .negbin(n: p[0], p: p[1])
         }
-        let isSound =
-            switch self {
-            case .uniform(let from, let to): from <= to
-            case .weibull(_, let shape), .pareto(let shape, _), .gamma(let shape, _): shape > 0
-            case .negbin(let n, let p): n > 0 && p > 0 && p <= 1
-            case .lognormal(_, let deviation): deviation >= 0
-            default: true
-            }
         guard isSound else { throw Problem(message: "\"\(text)\": no call can be drawn from these parameters") }
     }
 

@@ -97,6 +97,16 @@ package struct DigestClient: Sendable {
         _ challenge: DigestChallenge, _ credentials: Credentials, method: StaticString, uri: [UInt8], body: [UInt8] = [],
         count: UInt32, cnonce: [UInt8], into writer: inout MessageWriter
     ) {
+        write(
+            challenge, credentials, method: Array("\(method)".utf8), uri: uri, body: body, count: count, cnonce: cnonce,
+            into: &writer)
+    }
+
+    /// The same for a method that is known only when the program runs.
+    package static func write(
+        _ challenge: DigestChallenge, _ credentials: Credentials, method: [UInt8], uri: [UInt8], body: [UInt8] = [],
+        count: UInt32, cnonce: [UInt8], into writer: inout MessageWriter
+    ) {
         let hash = challenge.algorithm.hash
         let nc = Array(hexadecimal(UInt64(count)).suffix(8))
         let nonce = Array(challenge.nonce.utf8)
@@ -104,7 +114,7 @@ package struct DigestClient: Sendable {
         var secret = hash(Array("\(credentials.user):\(challenge.realm):\(credentials.password)".utf8))
         if challenge.isSession { secret = hash(secret + colon + nonce + colon + cnonce) }
         let protection = challenge.protection
-        let target = hash(Array("\(method):".utf8) + uri + (protection == .authInt ? colon + hash(body) : []))
+        let target = hash(method + colon + uri + (protection == .authInt ? colon + hash(body) : []))
         let middle = protection == .none ? [] : nc + colon + cnonce + Array(":\(protection.name):".utf8)
         let response = hash(secret + colon + nonce + colon + middle + target)
 

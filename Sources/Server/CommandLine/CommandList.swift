@@ -5,13 +5,19 @@ import FlowEngine
 package enum CommandList {
     /// All that this version has, in the order of the help.
     package static let all: [CommandSyntax] = [
-        ServeOptions.syntax, CallOptions.syntax, CampaignOptions.syntax, LoadOptions.syntax, CheckOptions.syntax,
+        ServeOptions.syntax, CallOptions.syntax, CampaignOptions.syntax, LoadOptions.syntax, sipp, CheckOptions.syntax,
         TestOptions.syntax, DemoOptions.syntax,
         DoctorOptions.syntax
     ]
 
+    /// Takes SIPp's own arguments, which SIPpRunner reads.
+    static let sipp = CommandSyntax(
+        name: "sipp", summary: "runs SIPp's XML scenario files, with SIPp's arguments and exit codes", arguments: "[HOST:PORT]",
+        count: 0...1, options: [],
+        examples: [("sipp -sn uas", "answers calls on port 5060; ringwright sipp -h lists SIPp's options")])
+
     /// Commands of later versions: refused by name.
-    static let later = ["sipp", "new", "graph", "schema", "calls"]
+    static let later = ["new", "graph", "schema", "calls"]
 
     package static var help: String {
         let width = all.map(\.name.count).max() ?? 0
@@ -52,6 +58,12 @@ package enum CommandList {
             return .help(try syntax(named: words[1]).help)
         }
         let syntax = try syntax(named: word)
+        // SIPp's command line is its own.
+        if syntax == sipp, !words.contains("--help") {
+            var taken = CommandArguments(command: word)
+            taken.arguments = Array(words.dropFirst())
+            return .run(taken)
+        }
         let arguments = try syntax.parse(Array(words.dropFirst()))
         return arguments.wantsHelp ? .help(syntax.help) : .run(arguments)
     }
