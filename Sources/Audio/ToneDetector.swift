@@ -1,8 +1,6 @@
 // Finds given sets of frequencies by Goertzel's algorithm, in blocks of 40 ms that overlap by half: so 25 Hz are told
 // apart, and a tone of 100 ms holds the three blocks that are asked for.
 
-import Glibc
-
 /// Detects tones: sets of frequencies that sound together.
 package final class ToneDetector {
     package struct Settings: Equatable, Sendable {
@@ -41,13 +39,9 @@ package final class ToneDetector {
     package let settings: Settings
     package private(set) var position = 0
 
-    private let half: Int
-    /// The last 40 ms; the older half first.
-    private var block: [Int16]
-    private var filled = 0
+    private var blocks: OverlappingBlocks
     private var runs: [Run]
-    /// 2 cos(w) for each frequency of each set.
-    private let coefficients: [[Double]]
+    private let frequencies: [ToneFrequencies]
 
     /// - Parameter sets: each with one to four frequencies in Hz, below half of the rate.
     package init(_ sets: [[Double]], rate: Int = 8000, settings: Settings = Settings()) {
@@ -58,51 +52,37 @@ package final class ToneDetector {
         self.sets = sets
         self.rate = rate
         self.settings = settings
-        half = rate / 50
-        block = [Int16](repeating: 0, count: half * 2)
-        filled = half
+        blocks = OverlappingBlocks(half: rate / 50)
         runs = sets.map { _ in Run() }
-        coefficients = sets.map { $0.map { 2 * cos(2 * Double.pi * $0 / Double(rate)) } }
+        frequencies = sets.map { ToneFrequencies($0, rate: rate) }
     }
 
     /// Takes samples in pieces of any size and reports what they brought, in order.
     package func process(_ samples: UnsafeBufferPointer<Int16>, _ report: (Event) -> Void) {
         var taken = 0
-        while taken < samples.count {
-            let count = min(block.count - filled, samples.count - taken)
-            for index in 0..<count { block[filled + index] = samples[taken + index] }
-            take(count, report)
-            taken += count
-        }
+        while taken < samples.count { finish(blocks.take(samples, &taken), report) }
     }
 
     /// Time passes without samples.
     package func processMissing(_ count: Int, _ report: (Event) -> Void) {
         var left = count
-        while left > 0 {
-            let part = min(block.count - filled, left)
-            for index in 0..<part { block[filled + index] = 0 }
-            take(part, report)
-            left -= part
-        }
+        while left > 0 { finish(blocks.takeSilence(&left), report) }
     }
 
-    private func take(_ count: Int, _ report: (Event) -> Void) {
-        filled += count
-        position += count
-        guard filled == block.count else { return }
-        finishBlock(report)
-        for index in 0..<half { block[index] = block[half + index] }
-        filled = half
-    }
-
-    private func finishBlock(_ report: (Event) -> Void) {
-        var energy = 0.0
-        for sample in block { energy += Double(Int(sample) * Int(sample)) }
-        let mean = energy / Double(block.count)
-        let loud = Decibels.level(power: mean) > settings.threshold
+    private func finish(_ isWhole: Bool, _ report: (Event) -> Void) {
+        guard isWhole else { return }
+        position = blocks.position
+        let power = blocks.power
+        let loud = Decibels.level(power: power) > settings.threshold
         for set in sets.indices {
-            if loud && matches(set, mean) {
+            let isThere =
+                loud
+                && blocks.withBlock { block in
+                    ToneFrequencies.share(of: sets[set].count, in: power, twist: settings.twist) {
+                        frequencies[set].power($0, in: block)
+                    }
+                } >= settings.share
+            if isThere {
                 runs[set].hits += 1
                 runs[set].misses = 0
                 if !runs[set].isOn, runs[set].hits >= settings.blocks {
@@ -118,28 +98,5 @@ package final class ToneDetector {
                 }
             }
         }
-    }
-
-    private func matches(_ set: Int, _ mean: Double) -> Bool {
-        var sum = 0.0
-        var weakest = Double.infinity
-        var strongest = 0.0
-        let count = Double(block.count)
-        for coefficient in coefficients[set] {
-            var last = 0.0
-            var before = 0.0
-            for sample in block {
-                let next = Double(sample) + coefficient * last - before
-                before = last
-                last = next
-            }
-            // The mean square of the sine at this frequency.
-            let power = 2 * (last * last + before * before - coefficient * last * before) / (count * count)
-            sum += power
-            weakest = min(weakest, power)
-            strongest = max(strongest, power)
-        }
-        guard sum >= settings.share * mean else { return false }
-        return weakest > 0 && 10 * log10(strongest / weakest) <= settings.twist
     }
 }

@@ -30,6 +30,18 @@ func steps(_ lines: String...) -> String {
         (steps("say: hello"), "f.yaml:4:7: error: `say` is not built yet; remove the step"),
         (steps("answer", "play: { fiel: a.wav }"), "f.yaml:5:15: error: unknown key `fiel` of `play`; did you mean `file`?"),
         (
+            steps("answer", "detect: [ human, maschine ]"),
+            "f.yaml:5:24: error: unknown value `maschine` of `detect`; did you mean `machine`?"
+        ),
+        (
+            steps("answer", "detect: { what: human, limits: { greating: 2s } }"),
+            "f.yaml:5:40: error: unknown key `greating` of `limits`; did you mean `greeting`?"
+        ),
+        (
+            steps("answer", "expect: { hears: { tone: { name: busy, country: zz } } }"),
+            "f.yaml:5:46: error: the tones of `zz` are not known; known: at, au, be, bg, br, ca, ch, cl, cn, cz, de, dk, ee, es, fi, fr, gb, gr, hu, id, il, in, it, jp, lt, mx, my, nl, no, nz, ph, pl, pt, ru, se, sg, th, tw, us, ve, xx, za; or write `frequencies`"
+        ),
+        (
             steps("answer", "record: { to: \"${call.id}.mp3\" }"),
             "f.yaml:5:21: error: unknown format `mp3` of recordings; known: `wav`, `opus`, `ogg`, `flac`"
         ),

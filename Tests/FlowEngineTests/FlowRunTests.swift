@@ -6,18 +6,20 @@ import FlowEngine
 import Reactor
 import Testing
 
-@Suite struct FlowRunTests {
-    /// Runs the cases of a flow; all have to pass.
-    private func run(_ text: String, _ comment: Comment? = nil) throws {
-        let result = load(text)
-        let flow = try #require(result.flow, "\(result.diagnostics.map(\.description))")
-        #expect(!flow.cases.isEmpty)
-        for verdict in FlowBench.run(flow, prompts: Prompts()) {
-            #expect(
-                verdict.passed,
-                "\(verdict.name)\n\(verdict.failures.joined(separator: "\n"))\n\(verdict.transcript.joined(separator: "\n"))")
-        }
+/// Runs the cases of a flow; all have to pass.
+func runCases(_ text: String) throws {
+    let result = load(text)
+    let flow = try #require(result.flow, "\(result.diagnostics.map(\.description))")
+    #expect(!flow.cases.isEmpty)
+    for verdict in FlowBench.run(flow, prompts: Prompts()) {
+        #expect(
+            verdict.passed,
+            "\(verdict.name)\n\(verdict.failures.joined(separator: "\n"))\n\(verdict.transcript.joined(separator: "\n"))")
     }
+}
+
+@Suite struct FlowRunTests {
+    private func run(_ text: String, _ comment: Comment? = nil) throws { try runCases(text) }
 
     @Test func namesExistAsNullFromTheStart() throws {
         try run(

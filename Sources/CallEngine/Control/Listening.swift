@@ -7,11 +7,20 @@ package struct ListenRequest: Equatable, Sendable {
     package var silence: Duration?
     /// Report tones with these frequencies (Hz) that sound together; several sets may be given.
     package var tones: [[Double]]
+    /// Report the call progress tones of this country by name; one that `CallTones` knows.
+    package var progress: String?
+    /// Report fax machines.
+    package var fax = false
+    /// Report beeps, as an answering machine's.
+    package var beep = false
+    /// Tell a person from an answering machine; listening begins with the answer then.
+    package var answerer: AnswererSettings?
 
-    package init(speech: Bool = false, silence: Duration? = nil, tones: [[Double]] = []) {
+    package init(speech: Bool = false, silence: Duration? = nil, tones: [[Double]] = [], progress: String? = nil) {
         self.speech = speech
         self.silence = silence
         self.tones = tones
+        self.progress = progress
     }
 }
 
@@ -22,6 +31,14 @@ package enum ListenEvent: Equatable, Sendable {
     case silence(at: Instant)
     /// The frequencies as they were asked for.
     case tone([Double], at: Instant)
+    /// A call progress tone, by the names that the plan has for it: two where busy and congestion are the same.
+    case progress([String], at: Instant)
+    /// A fax machine: `calling` (CNG) or `answering` (CED).
+    case fax(String, at: Instant)
+    /// A beep has ended. In Hz.
+    case beep(frequency: Double, length: Duration, at: Instant)
+    /// Once.
+    case answerer(AnswererVerdict, at: Instant)
 }
 
 /// A listener at work; `stop()` or the end of the call ends it. Belongs to the call's loop.

@@ -35,7 +35,7 @@ extension MediaSession {
         let listening = Listening()
         guard !isClosed else { return listening }
         beginNow()
-        let listener = AudioListener(request, listening: listening, rate: MediaServices.listeningRate, start: loop.now)
+        let listener = AudioListener(request, listening: listening, start: loop.now)
         listeners.append(listener)
         listening.stopListening = { [unowned self, unowned listener] in listeners.removeAll { $0 === listener } }
         return listening
@@ -81,72 +81,5 @@ extension MediaSession {
         // A key that sounds goes on over a short gap.
         if isMissing { inband?.processMissing(samples.count) } else { inband?.process(samples) { report($0) } }
         for listener in listeners { listener.hear(samples, at: now) }
-    }
-}
-
-/// One listener at work: detectors on one clock, kept filled up with silence where nothing comes.
-final class AudioListener {
-    let listening: Listening
-    private let request: ListenRequest
-    private let start: Instant
-    private let rate: Int
-    private let speech: SpeechDetector?
-    private let tones: ToneDetector?
-    /// Which of the request's sets the detector's are.
-    private var sets: [Int] = []
-    private var position = 0
-    /// What may still come late.
-    private static let patience = Duration.milliseconds(200)
-
-    init(_ request: ListenRequest, listening: Listening, rate: Int, start: Instant) {
-        self.request = request
-        self.listening = listening
-        self.start = start
-        self.rate = rate
-        if request.speech || request.silence != nil {
-            speech = SpeechDetector(rate: rate, settings: SpeechDetector.Settings(silence: request.silence))
-        } else {
-            speech = nil
-        }
-        let most = Double(rate) / 2
-        sets = request.tones.indices.filter { index in
-            let set = request.tones[index]
-            return (1...4).contains(set.count) && set.allSatisfy { $0 > 0 && $0 < most }
-        }
-        tones = sets.isEmpty ? nil : ToneDetector(sets.map { request.tones[$0] }, rate: rate)
-    }
-
-    func hear(_ samples: UnsafeBufferPointer<Int16>, at now: Instant) {
-        position += samples.count
-        speech?.process(samples) { report($0, now) }
-        tones?.process(samples) { report($0, now) }
-    }
-
-    /// Fills up with silence what did not come until `now`.
-    func passTime(until now: Instant) {
-        let missing = AudioClip.samples(in: now - start - Self.patience, rate: rate) - position
-        guard missing > 0 else { return }
-        position += missing
-        speech?.processMissing(missing) { report($0, now) }
-        tones?.processMissing(missing) { report($0, now) }
-    }
-
-    private func instant(_ sample: Int, _ now: Instant) -> Instant {
-        min(now, start + .nanoseconds(Int64(sample) * 1_000_000_000 / Int64(rate)))
-    }
-
-    private func report(_ event: SpeechDetector.Event, _ now: Instant) {
-        switch event {
-        case .speechBegan(let sample):
-            if request.speech { listening.onEvent?(.speechBegan(at: instant(sample, now))) }
-        case .speechEnded(let sample):
-            if request.speech { listening.onEvent?(.speechEnded(at: instant(sample, now))) }
-        case .silence: listening.onEvent?(.silence(at: now))
-        }
-    }
-
-    private func report(_ event: ToneDetector.Event, _ now: Instant) {
-        guard case .began(let set, let sample) = event else { return }
-        listening.onEvent?(.tone(request.tones[sets[set]], at: instant(sample, now)))
     }
 }

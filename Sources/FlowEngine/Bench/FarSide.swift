@@ -100,7 +100,7 @@ final class FarSide {
             }
         case .waits(let length): try await call.loop.sleep(for: length)
         case .says(let length): try await sound(.speech, length, step)
-        case .tone(let frequencies, let length): try await sound(.tone(frequencies), length, step)
+        case .tone(let tone, let length): try await sound(.tone(tone), length, step)
         case .hangsUp:
             onStep?("\(name) hangs up")
             call.farSideHangsUp()

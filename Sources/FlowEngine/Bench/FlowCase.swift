@@ -31,7 +31,7 @@ enum FarSideStep: Sendable {
     case press(String)
     case waits(Duration)
     case says(Duration)
-    case tone([Double], Duration)
+    case tone(ToneSpec, Duration)
     /// Waits until the flow has sent these keys.
     case receives(String, SourcePlace)
     case hangsUp
@@ -48,7 +48,7 @@ enum FarSideStep: Sendable {
         case .press(let keys): "presses \(keys)"
         case .waits(let length): "waits \(FlowDuration.print(length))"
         case .says(let length): "speaks for \(FlowDuration.print(length))"
-        case .tone(_, let length): "sends a tone for \(FlowDuration.print(length))"
+        case .tone(let tone, let length): "sends \(tone.words) for \(FlowDuration.print(length))"
         case .receives(let keys, _): "receives \(keys)"
         case .hangsUp: "hangs up"
         case .rings: "rings"

@@ -117,8 +117,11 @@ struct FlowCaseReader {
         if let length = map.duration("waits") ?? map.duration("wait") ?? map.duration("silent") { return .waits(length) }
         if let length = map.duration("says") ?? map.duration("speaks") { return .says(length) }
         if let tone = map.node("tone") {
-            let frequencies = NodeRead.list(tone).compactMap { NodeRead.double($0, "`tone`", in: 20...4000, sink) }
-            return .tone(frequencies, length ?? .seconds(2))
+            if case .sequence(let items) = tone.content {
+                let frequencies = items.compactMap { NodeRead.double($0, "`tone`", in: 20...4000, sink) }
+                return .tone(.frequencies(frequencies, cadence: [], level: -13), length ?? .seconds(2))
+            }
+            return ToneSpec.read(tone, sink).map { .tone($0, length ?? .seconds(2)) }
         }
         if let keys = map.string("receives") { return .receives(keys, node.place) }
         if direction == .outbound, let status = map.int("rejects", in: 300...699) { return .rejects(status) }

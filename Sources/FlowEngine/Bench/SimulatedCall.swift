@@ -29,7 +29,7 @@ package final class SimulatedCall: CallControl {
     private var playback: Playback?
     private var soundTimers: [LoopTimer] = []
     private var milestones: [(CallMilestone, Waiter<MilestoneResult>)] = []
-    private var listeners: [(request: ListenRequest, listening: Listening, began: Instant)] = []
+    private var ears: [SimulatedEar] = []
     private var recordings: [Recording] = []
     var rotation = 0
     private(set) var isHeld = false
@@ -149,15 +149,11 @@ package final class SimulatedCall: CallControl {
     /// Sound of the far side: speech or a tone.
     package func farSideSounds(_ sound: FarSideSound?) {
         self.sound = sound
-        soundSince = loop.now
-        for entry in listeners { tell(entry.listening, entry.request) }
-        armSilence()
+        for ear in ears { ear.hear(sound) }
     }
 
-    package enum FarSideSound: Equatable, Sendable { case speech, tone([Double]) }
+    package enum FarSideSound: Sendable { case speech, tone(ToneSpec) }
     private var sound: FarSideSound?
-    private var soundSince = Instant.zero
-    private var silenceTimers: [LoopTimer] = []
 
     // MARK: Milestones
 
@@ -214,9 +210,8 @@ package final class SimulatedCall: CallControl {
         info.ended = loop.now
         playback?.stop()
         playback = nil
-        for timer in silenceTimers { timer.cancel() }
-        silenceTimers = []
-        listeners = []
+        for ear in ears { ear.close() }
+        ears = []
         for recording in recordings { recording.stop() }
         reach()
         onEnd?(end)
@@ -309,43 +304,13 @@ package final class SimulatedCall: CallControl {
     }
 
     package func listen(_ request: ListenRequest) -> Listening {
-        let listening = Listening()
-        listeners.append((request, listening, loop.now))
-        listening.stopListening = { [weak self, weak listening] in
-            self?.listeners.removeAll { $0.listening === listening }
+        let ear = SimulatedEar(request, on: loop, sound)
+        ears.append(ear)
+        ear.listening.stopListening = { [weak self, weak ear] in
+            ear?.close()
+            self?.ears.removeAll { $0 === ear }
         }
-        // The listener is told in the next turn, when it has said what it wants to hear about.
-        loop.schedule(at: loop.now) { [weak self] in
-            self?.tell(listening, request)
-            self?.armSilence()
-        }
-        return listening
-    }
-
-    private func tell(_ listening: Listening, _ request: ListenRequest) {
-        switch sound {
-        case .speech? where request.speech: listening.onEvent?(.speechBegan(at: loop.now))
-        case .tone(let heard)?:
-            for wanted in request.tones where wanted.allSatisfy({ tone in heard.contains { abs($0 - tone) <= 10 } }) {
-                listening.onEvent?(.tone(wanted, at: loop.now))
-            }
-        case nil where request.speech && soundSince == loop.now && soundSince != .zero:
-            listening.onEvent?(.speechEnded(at: loop.now))
-        default: break
-        }
-    }
-
-    private func armSilence() {
-        for timer in silenceTimers { timer.cancel() }
-        silenceTimers = []
-        guard sound == nil else { return }
-        for entry in listeners {
-            guard let length = entry.request.silence else { continue }
-            let due = max(entry.began, soundSince) + length
-            let listening = entry.listening
-            silenceTimers.append(
-                loop.schedule(at: max(due, loop.now)) { [weak listening, loop] in listening?.onEvent?(.silence(at: loop.now)) })
-        }
+        return ear.listening
     }
 
     package func sendDigits(_ keys: String, options: SendDigitsOptions) async throws {

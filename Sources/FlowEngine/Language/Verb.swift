@@ -123,12 +123,12 @@ package enum VerbRegistry {
         RingbackVerb.self, CollectVerb.self, MenuVerb.self, RecordVerb.self, BridgeVerb.self, TransferVerb.self, HoldVerb.self,
         UnholdVerb.self, RequestVerb.self, SendDigitsVerb.self, SetVerb.self, IfVerb.self, SwitchVerb.self, RepeatVerb.self,
         GotoVerb.self,
-        RunVerb.self, WaitVerb.self, LogVerb.self, TagVerb.self, ExpectVerb.self, HangupVerb.self
+        RunVerb.self, WaitVerb.self, LogVerb.self, TagVerb.self, ExpectVerb.self, DetectVerb.self, HangupVerb.self
     ]
 
     /// Verbs of the language that this version does not have.
     package static let notBuilt: Set<String> = [
-        "say", "mute", "unmute", "send-info", "send-message", "conference", "queue", "park", "stream", "detect",
+        "say", "mute", "unmute", "send-info", "send-message", "conference", "queue", "park", "stream",
         "measure", "notify"
     ]
 

@@ -82,8 +82,6 @@ package struct FlowEnvironment {
     package var refusesBridge: (String) -> String? = { _ in nil }
     package var refusesRequest: (String) -> String? = { _ in nil }
     package var observers: [any FlowObserver] = []
-    /// The frequencies (Hz) that sound together in a country's tone, for `expect`; several sets may be given.
-    package var toneFrequencies: (_ name: String, _ country: String) -> [[Double]] = UsualTones.frequencies
 
     package init() {}
 }

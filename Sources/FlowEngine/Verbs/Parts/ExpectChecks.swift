@@ -52,11 +52,7 @@ struct ExpectAsker {
             return try await hears(ListenRequest(speech: true), "no speech") { if case .speechBegan = $0 { true } else { false } }
         case .silence(let length):
             return try await hears(ListenRequest(silence: length), "no silence") { if case .silence = $0 { true } else { false } }
-        case .tone(let tone):
-            let frequencies = try frequencies(of: tone)
-            return try await hears(ListenRequest(tones: frequencies), "no \(tone.words)") {
-                if case .tone = $0 { true } else { false }
-            }
+        case .tone(let tone): return try await hears(tone.listening, "no \(tone.words)", tone.isHeard)
         case .header(let name, let wanted): return try header(name, wanted)
         case .codec(let wanted): return try await codec(wanted)
         case .quality(let check): return check.verdict(on: call.info.media, codec: call.info.codec)
@@ -75,13 +71,8 @@ struct ExpectAsker {
         switch reached {
         case .reached: return (true, since(start))
         case .timedOut: return (false, "no answer \(waited)")
-        case .ended(let end): return (false, endWords(end))
+        case .ended(let end): return (false, run.words(for: end))
         }
-    }
-
-    private func endWords(_ end: CallEnd) -> String {
-        let status = call.info.sipStatus
-        return status == 0 ? end.cause.rawValue : "\(end.cause.rawValue): \(status) \(call.info.sipReason)"
     }
 
     private func status(_ wanted: [String]) async throws -> (Bool, String) {
@@ -101,7 +92,7 @@ struct ExpectAsker {
     private func codec(_ wanted: [String]) async throws -> (Bool, String) {
         if call.info.codec.isEmpty, call.direction == .outbound, !call.state.isEnded {
             let reached = try await run.seeingTheEnd { try await call.wait(for: .earlyMedia, timeout: within) }
-            if case .ended(let end) = reached { return (false, endWords(end)) }
+            if case .ended(let end) = reached { return (false, run.words(for: end)) }
         }
         let codec = call.info.codec.lowercased()
         let name = codec.prefix { $0 != "/" }
@@ -136,12 +127,7 @@ struct ExpectAsker {
         _ request: ListenRequest, _ missing: String, _ isIt: @escaping (ListenEvent) -> Bool
     ) async throws -> (Bool, String) {
         let start = run.loop.now
-        if call.state != .answered, call.state != .early {
-            guard call.direction == .outbound else { throw FlowError("expect: hears: no audio yet; `answer` comes first") }
-            let reached = try await run.seeingTheEnd { try await call.wait(for: .earlyMedia, timeout: within) }
-            if case .ended(let end) = reached { return (false, endWords(end)) }
-            if reached == .timedOut { return (false, "no audio \(waited)") }
-        }
+        if let why = try await run.noAudio("expect: hears", within) { return (false, why) }
         let over = Waiter<Bool>()
         let listening = call.listen(request)
         listening.onEvent = { if isIt($0) { over.resume(returning: true) } }
@@ -151,16 +137,6 @@ struct ExpectAsker {
             listening.stop()
         }
         return try await over.wait() ? (true, since(start)) : (false, "\(missing) \(waited)")
-    }
-
-    private func frequencies(of tone: ToneSpec) throws -> [[Double]] {
-        switch tone {
-        case .frequencies(let frequencies, _, _): return [frequencies]
-        case .named(let name, let country):
-            let known = run.environment.toneFrequencies(name, country)
-            guard !known.isEmpty else { throw FlowError("expect: the tone `\(name)` of `\(country)` is not known") }
-            return known
-        }
     }
 
     private func header(_ name: String, _ wanted: FlowText?) throws -> (Bool, String) {
@@ -173,22 +149,5 @@ struct ExpectAsker {
             return (try Pattern(String(text.dropFirst().dropLast())).matches(header.value), header.value)
         }
         return (text == header.value, header.value)
-    }
-}
-
-/// The usual tones of three countries, for runs without the audio module's table (ITU-T E.180 supplement 2).
-package enum UsualTones {
-    package static func frequencies(_ name: String, _ country: String) -> [[Double]] {
-        switch (country, name) {
-        case ("us", "dial"): [[350, 440]]
-        case ("us", "ringback"): [[440, 480]]
-        case ("us", "busy"), ("us", "congestion"): [[480, 620]]
-        case ("gb", "dial"): [[350, 440]]
-        case ("gb", "ringback"): [[400, 450]]
-        case ("gb", "busy"), ("gb", "congestion"): [[400]]
-        case (_, "info"): [[950], [1400], [1800]]
-        case ("de", _): [[425]]
-        default: []
-        }
     }
 }

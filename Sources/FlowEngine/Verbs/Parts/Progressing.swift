@@ -51,3 +51,23 @@ package struct FarSideWait: Sendable {
         }
     }
 }
+
+extension FlowRun {
+    /// Waits until there is audio of the far side to hear: at once after the answer and in early media.
+    /// - Returns: why there is none, in words; nil when there is.
+    func noAudio(_ operation: String, _ within: Duration) async throws -> String? {
+        guard call.state != .answered, call.state != .early else { return nil }
+        guard call.direction == .outbound else { throw FlowError("\(operation): no audio yet; `answer` comes first") }
+        switch try await seeingTheEnd({ try await call.wait(for: .earlyMedia, timeout: within) }) {
+        case .reached: return nil
+        case .ended(let end): return words(for: end)
+        case .timedOut: return "no audio within \(FlowDuration.print(within))"
+        }
+    }
+
+    /// How a call ended, for verdicts: "busy: 486 Busy Here".
+    func words(for end: CallEnd) -> String {
+        let status = call.info.sipStatus
+        return status == 0 ? end.cause.rawValue : "\(end.cause.rawValue): \(status) \(call.info.sipReason)"
+    }
+}

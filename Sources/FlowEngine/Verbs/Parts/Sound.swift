@@ -3,65 +3,6 @@
 import CallEngine
 import Reactor
 
-/// A tone by its name in a country's plan, or by frequencies and cadence.
-package enum ToneSpec: Sendable {
-    case named(String, country: String)
-    case frequencies([Double], cadence: [Duration], level: Double)
-
-    package static let names = ["busy", "congestion", "dial", "info", "ringback"]
-
-    /// `busy`, or `{ name:, country: }`, or `{ frequencies:, cadence:, level: }`. `map` is the mapping that holds them.
-    static func read(_ map: MappingReader, default name: String?, _ sink: DiagnosticSink) -> ToneSpec? {
-        let country = map.string("country") ?? "us"
-        if country.count != 2 || !country.allSatisfy(\.isLetter) {
-            sink.error(at: map.place(of: "country"), "`country` is a code of two letters such as us or de, not `\(country)`")
-        }
-        if let node = map.node("frequencies") {
-            let frequencies = NodeRead.list(node).compactMap { NodeRead.double($0, "`frequencies`", in: 20...4000, sink) }
-            let cadence = (map.node("cadence").map(NodeRead.list) ?? []).compactMap { NodeRead.duration($0, "`cadence`", sink) }
-            guard !frequencies.isEmpty else { return nil }
-            return .frequencies(frequencies, cadence: cadence, level: map.double("level", in: -60...0) ?? -13)
-        }
-        guard let name = map.string("name") ?? name else {
-            sink.error(at: map.place, "a tone needs `name` or `frequencies`", mend: "name: busy")
-            return nil
-        }
-        return named(name, country: country, at: map.place(of: "name"), sink)
-    }
-
-    static func named(_ name: String, country: String, at place: SourcePlace, _ sink: DiagnosticSink) -> ToneSpec? {
-        guard names.contains(name) else {
-            NodeRead.unknown("tone", name, of: "the tone plan", at: place, known: names, sink)
-            return nil
-        }
-        return .named(name, country: country.lowercased())
-    }
-
-    static func read(_ node: YAMLNode, _ sink: DiagnosticSink) -> ToneSpec? {
-        if case .mapping = node.content {
-            guard let map = MappingReader(node, "`tone`", sink) else { return nil }
-            defer { map.finish() }
-            return read(map, default: nil, sink)
-        }
-        return NodeRead.string(node, "`tone`", sink).flatMap { named($0, country: "us", at: node.place, sink) }
-    }
-
-    var source: AudioSource {
-        switch self {
-        case .named(let name, let country): .countryTone(name: name, country: country)
-        case .frequencies(let frequencies, let cadence, let level):
-            .tone(frequencies: frequencies, cadence: cadence, level: level)
-        }
-    }
-
-    var words: String {
-        switch self {
-        case .named(let name, _): "tone \(name)"
-        case .frequencies(let frequencies, _, _): "tone \(frequencies.map { Value.double($0).text }.joined(separator: "+"))"
-        }
-    }
-}
-
 /// One thing that plays.
 package enum Sound: Sendable {
     case file(FlowText)

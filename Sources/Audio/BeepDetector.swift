@@ -1,0 +1,96 @@
+// The beep after which an answering machine records: one steady frequency for a while, then silence.
+
+import Glibc
+
+/// Detects beeps at 8 kHz. It works on blocks of 32 ms that overlap by half.
+package final class BeepDetector {
+    /// A beep, known 100 ms after its end.
+    package struct Beep: Equatable, Sendable {
+        /// In Hz.
+        package var frequency: Double
+        package var length: Duration
+    }
+
+    private let fourier = Fourier(size: 256)
+    private var blocks = OverlappingBlocks(half: half)
+    /// The tone that sounds: its blocks and the bin of its peak.
+    private var run: (blocks: Int, bin: Double)?
+    /// A tone that has ended, and the quiet blocks since then.
+    private var ended: (blocks: Int, bin: Double, quiet: Int)?
+    private var tracker = LevelTracker(threshold: -42, margin: 12)
+
+    private static let half = 128
+    /// Blocks of 16 ms: from 150 ms to 3 s.
+    private static let lengths = 8...187
+    /// Quiet blocks after it: 100 ms.
+    private static let quiet = 6
+    /// Where a beep lies, in Hz.
+    private static let range = 350.0...2600
+    /// The part of the energy that lies in the one peak.
+    private static let share: Float = 0.95
+
+    package init() {}
+
+    package func process(_ samples: UnsafeBufferPointer<Int16>, _ report: (Beep) -> Void) {
+        var taken = 0
+        while taken < samples.count { finish(blocks.take(samples, &taken), report) }
+    }
+
+    /// Time passes without samples.
+    package func processMissing(_ count: Int, _ report: (Beep) -> Void) {
+        var left = count
+        while left > 0 { finish(blocks.takeSilence(&left), report) }
+    }
+
+    private func finish(_ isWhole: Bool, _ report: (Beep) -> Void) {
+        guard isWhole else { return }
+        let isSound = tracker.isSound(Decibels.level(power: blocks.power), blockSeconds: 0.016)
+        let bin = isSound ? peak() : nil
+        if let bin, let run, abs(bin - run.bin) < 0.7 {
+            self.run = (run.blocks + 1, run.bin)
+            return
+        }
+        if let run, Self.lengths.contains(run.blocks) { ended = (run.blocks, run.bin, 0) }
+        run = bin.map { (1, $0) }
+        guard let tone = ended else { return }
+        if bin != nil || (isSound && tone.quiet > 1) {
+            // It goes on as something else.
+            ended = nil
+        } else if tone.quiet + 1 >= Self.quiet {
+            ended = nil
+            // The blocks at its ends hold half of it.
+            report(Beep(frequency: tone.bin * 8000 / 256, length: .milliseconds(tone.blocks * 16 + 8)))
+        } else {
+            ended?.quiet += 1
+        }
+    }
+
+    /// The bin, with its fraction, of the one peak that holds nearly all energy.
+    private func peak() -> Double? {
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: 512) { memory in
+            let real = UnsafeMutableBufferPointer(rebasing: memory[..<256])
+            let imaginary = UnsafeMutableBufferPointer(rebasing: memory[256...])
+            blocks.withBlock { block in
+                for index in 0..<256 {
+                    real[index] = Float(block[index]) * Float(0.5 - 0.5 * cos(2 * Double.pi * Double(index) / 256))
+                    imaginary[index] = 0
+                }
+            }
+            fourier.transform(real, imaginary)
+            var total: Float = 0
+            var peak = 2
+            for bin in 2..<128 {
+                real[bin] = real[bin] * real[bin] + imaginary[bin] * imaginary[bin]
+                total += real[bin]
+                if real[bin] > real[peak] { peak = bin }
+            }
+            guard total > 0, peak > 3, peak < 125 else { return nil }
+            let around = peak - 2...peak + 2
+            let energy = around.reduce(Float(0)) { $0 + real[$1] }
+            guard energy >= Self.share * total else { return nil }
+            let center = around.reduce(Float(0)) { $0 + Float($1) * real[$1] } / energy
+            let bin = Double(center)
+            return Self.range.contains(bin * 8000 / 256) ? bin : nil
+        }
+    }
+}

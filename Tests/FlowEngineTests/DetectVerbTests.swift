@@ -1,0 +1,92 @@
+// `detect` in flows: each thing that can be heard, what it finds first, and what it does when nothing comes.
+
+import FlowEngine
+import Testing
+
+@Suite struct DetectVerbTests {
+    /// A flow whose only step listens to what the far side does; `expect` are the case's expectations.
+    private func run(_ detect: String, callee: String, expect: String, before: String = "answer") throws {
+        try runCases(
+            """
+            flow: t
+            direction: outbound
+            vars: { heard: null }
+            sections:
+              main:
+                - \(before)
+                - detect: \(detect)
+                - log: "found ${result.found}"
+                - hangup
+            cases:
+              - name: x
+                callee: [ \(callee) ]
+                expect: [ \(expect) ]
+            """)
+    }
+
+    @Test(arguments: [
+        ("[ human, machine ]", "answers, { waits: 1s }, { says: 800ms }, { waits: 5s }", "human"),
+        ("[ human, machine ]", "answers, { waits: 300ms }, { says: 6s }", "machine"),
+        ("[ human, machine ]", "answers, { waits: 300ms }, { tone: [ 1000 ], for: 400ms }", "machine"),
+        ("[ human, machine ]", "answers, { waits: 8s }", "unsure"),
+        ("{ what: human, limits: { greeting: 8s, total: 10s } }", "answers, { says: 5s }, { waits: 3s }", "human"),
+        ("{ what: machine, limits: { initial-silence: 1s } }", "answers, { waits: 1500ms }, { says: 5s }", "unsure"),
+        ("[ human, fax ]", "answers, { waits: 8s }, { tone: [ 2100 ], for: 1s }", "fax"),
+        ("fax", "answers, { tone: [ 1100 ], for: 500ms }", "fax"),
+        ("beep", "answers, { says: 12s }, { tone: [ 1000 ], for: 400ms }, { waits: 1s }", "beep"),
+        ("beep", "answers, { says: 1s }, { tone: [ 1000 ], for: 4s }, { waits: 40s }", "nothing"),
+        ("speech", "answers, { waits: 2s }, { says: 1s }", "speech"),
+        ("{ what: silence, for: 3s }", "answers, { says: 2s }, { waits: 5s }", "silence"),
+        ("tone", "answers, { tone: busy }", "tone"),
+        ("{ what: tone, tone: congestion, country: de }", "answers, { tone: { name: congestion, country: de } }", "tone"),
+        (
+            "{ what: tone, tone: busy, country: de }", "answers, { tone: { name: congestion, country: de } }, { waits: 12s }",
+            "nothing"
+        ),
+        ("{ what: tone, tone: { frequencies: [ 700 ] } }", "answers, { tone: [ 700 ] }", "tone"),
+        ("{ what: [ speech, tone ], within: 2s }", "answers, { waits: 5s }", "nothing")
+    ]) func finds(detect: String, callee: String, found: String) throws {
+        try run(detect, callee: callee, expect: "{ logged: \"found \(found)\" }")
+    }
+
+    @Test func theResultSaysMore() throws {
+        try runCases(
+            """
+            flow: t
+            direction: outbound
+            vars: { heard: null }
+            sections:
+              main:
+                - answer
+                - detect: { what: [ machine, beep ], within: 20s, into: who, on: { machine: { log: "${who.found}: ${who.reason}, ${who.after}" } } }
+                - detect: { what: beep, into: heard }
+                - log: "${heard.frequency} Hz, ${heard.length}"
+                - detect: { what: tone, country: us, into: heard, on: { tone: { tag: "${heard.tone}" } } }
+                - detect: { what: fax, into: heard, on: { fax: { tag: "${heard.fax}" } } }
+                - hangup
+            cases:
+              - name: x
+                callee: [ answers, { waits: 500ms }, { says: 4s }, { tone: [ 850 ], for: 300ms }, { waits: 1s }, { tone: info }, { tone: [ 2100 ], for: 3s } ]
+                expect:
+                  - { logged: "machine: long greeting" }
+                  - { logged: "850 Hz, 300ms" }
+                  - { tag: info }
+                  - { tag: answering }
+            """)
+    }
+
+    /// Ringing and announcements come before the answer.
+    @Test func itHearsEarlyMedia() throws {
+        try run(
+            "{ what: tone, country: us }", callee: "early-media, { tone: info }, { rejects: 404 }",
+            expect: "{ logged: \"found tone\" }", before: "progress")
+        // It waits for early media by itself, and says why there was none.
+        try run(
+            "{ what: tone, within: 3s }", callee: "rings, { waits: 1s }, early-media, { tone: ringback }, answers",
+            expect: "{ logged: \"found tone\" }", before: "ring")
+        try run("speech", callee: "rings, { waits: 1s }, busy", expect: "{ ended: busy }", before: "ring")
+        try run(
+            "{ what: speech, within: 1s }", callee: "rings, { waits: 2s }, answers", expect: "{ logged: \"found nothing\" }",
+            before: "ring")
+    }
+}
