@@ -7,8 +7,8 @@ final class LoopBuffers {
     /// One is in use at a time, but for callbacks that read another socket.
     private let first = ReceiveBatch()
     @exclusivity(unchecked) private var firstIsTaken = false
-    private var receiving: [ReceiveBatch] = []
-    private var sending: [SendQueue] = []
+    @exclusivity(unchecked) private var receiving: [ReceiveBatch] = []
+    @exclusivity(unchecked) private var sending: [SendQueue] = []
     /// For `sendmmsg`.
     let headers = SendHeaders()
     private var streamBuffers: [UnsafeMutableRawBufferPointer] = []
@@ -151,12 +151,12 @@ final class SendQueue {
         var isToPeer: Bool
     }
 
-    private(set) var entries: [Entry] = []
-    private(set) var bytes = UnsafeMutableRawPointer.allocate(byteCount: 16_384, alignment: 16)
-    private var capacity = 16_384
-    private var used = 0
+    @exclusivity(unchecked) private(set) var entries: [Entry] = []
+    @exclusivity(unchecked) private(set) var bytes = UnsafeMutableRawPointer.allocate(byteCount: 16_384, alignment: 16)
+    @exclusivity(unchecked) private var capacity = 16_384
+    @exclusivity(unchecked) private var used = 0
     /// The first entry that has not gone.
-    var head = 0
+    @exclusivity(unchecked) var head = 0
 
     var count: Int { entries.count - head }
 

@@ -45,24 +45,24 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
     private let wakeDescriptor: Int32
     private var thread = pthread_t()
     private var started = false
-    private var clock: Instant
-    private var jobs: [Job] = []
-    private var running: [Job] = []
+    @exclusivity(unchecked) private var clock: Instant
+    @exclusivity(unchecked) private var jobs: [Job] = []
+    @exclusivity(unchecked) private var running: [Job] = []
     private var stopDeadline: Instant?
     private var stopTimer: LoopTimer?
     private var leftovers = Leftovers()
     private let events: UnsafeMutablePointer<epoll_event>
     private static let eventLimit = 256
-    private var watchers: [Watcher?] = []
+    @exclusivity(unchecked) private var watchers: [Watcher?] = []
     private var generation: UInt32 = 0
-    private var pacing: TurnPacing
+    @exclusivity(unchecked) private var pacing: TurnPacing
     /// Where most of the gain is; messages wait half of it on average.
     package static let standardPace = Duration.milliseconds(1)
     let buffers = LoopBuffers()
     /// What the loop counts about itself. On the loop only.
-    package private(set) var metrics = LoopMetrics()
+    @exclusivity(unchecked) package private(set) var metrics = LoopMetrics()
     /// How late the most overdue timer of this turn was, nanoseconds.
-    private var latest: Int64 = 0
+    @exclusivity(unchecked) private var latest: Int64 = 0
     package override var lag: Duration { .nanoseconds(latest) }
 
     /// `core`: the processor to stay on. The thread takes the first 15 octets of `name`. `pace`: how long a busy loop lets datagrams

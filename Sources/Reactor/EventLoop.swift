@@ -18,11 +18,11 @@ package class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     package let name: String
     let timers = TimerHeap()
     /// Tasks that live: they end before the loop does (counted at shutdown and by tests).
-    package private(set) var liveTasks = 0
+    @exclusivity(unchecked) package private(set) var liveTasks = 0
     /// Sockets, listeners and connections that are open on this loop: none is left when all is closed.
     package internal(set) var openSockets = 0
     /// What asked to be called when this turn ends.
-    private var ending: [any TurnEnd] = []
+    @exclusivity(unchecked) private var ending: [any TurnEnd] = []
 
     package init(name: String) {
         self.name = name

@@ -29,12 +29,12 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
     private let shared: SharedDescriptor
     private let isV6: Bool
     private let limit: Int
-    private var queue: SendQueue?
-    private var isBlocked = false
+    @exclusivity(unchecked) private var queue: SendQueue?
+    @exclusivity(unchecked) private var isBlocked = false
     /// A connected socket's peer.
-    var peer: SocketAddress?
+    @exclusivity(unchecked) var peer: SocketAddress?
     /// The open descriptor, for the socket's own sender: only its loop closes it, so nothing guards it there. Else -1.
-    var owned: Int32 = -1
+    @exclusivity(unchecked) var owned: Int32 = -1
 
     /// How long a socket that takes no more is left alone: its queue empties at the speed of the interface.
     private static let pause = Duration.milliseconds(1)

@@ -44,8 +44,8 @@ final class TimerHeap {
         let timer: LoopTimer
     }
 
-    private var nodes: [Node] = []
-    private var made: UInt64 = 0
+    @exclusivity(unchecked) private var nodes: [Node] = []
+    @exclusivity(unchecked) private var made: UInt64 = 0
 
     var count: Int { nodes.count }
     var nextDeadline: Instant? { nodes.first?.key.deadline }

@@ -7,7 +7,7 @@ package final class Waiter<Value> {
         case done(Value?)
     }
 
-    private var state = State.idle
+    @exclusivity(unchecked) private var state = State.idle
 
     package init() {}
 
