@@ -100,5 +100,6 @@ if Context.environment["RINGWRIGHT_FUZZ"] != nil {
         .executableTarget(
             name: "Fuzz", dependencies: ["Basics", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine"].map { .byName(name: $0) },
             path: "Fuzz",
-            exclude: ["Dictionaries", "attack.py", "kills.py", "campaign_kills.py", "peers.py"], swiftSettings: settings))
+            exclude: ["Dictionaries", "attack.py", "kills.py", "campaign_kills.py", "load_kills.py", "peers.py"],
+            swiftSettings: settings))
 }

@@ -1,7 +1,7 @@
 /// A point on the monotonic clock of an event loop, in nanoseconds since that clock's own start.
 ///
 /// The protocol core never reads a clock: instants come in with each event, and "the next deadline" goes out as one.
-package struct Instant: Hashable, Comparable, Sendable {
+package struct Instant: Hashable, Comparable, Codable, Sendable {
     /// Nanoseconds since the clock's start.
     package var nanoseconds: Int64
 

@@ -213,4 +213,14 @@ struct LoadPeerTests {
         #expect(text.contains("\nringwright_load_limit_hit{limit=\"ports\"} 0\n"))
         #expect(text.contains("\nringwright_calls_active "))
     }
+
+    /// Two processes share a run, and one of them is killed in another; `scripts/long` does it in networks of their own.
+    @Test(.enabled(if: PeerProgram.isInstalled("python3") && PeerProgram.isInstalled("psql"), "PostgreSQL is not installed"))
+    func sharedAndKilled() throws {
+        let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fuzz/load_kills.py")
+        let run = try PeerProgram(
+            "python3", [script.standardizedFileURL.path(), PeerProgram.ringwright, "--seconds", "3", "--lease", "1s"],
+            in: TemporaryFolder())
+        #expect(run.wait(.seconds(120)) == 0, "\(run.output)")
+    }
 }

@@ -6,7 +6,7 @@ import Glibc
 package import Reactor
 
 /// What was measured about this side, and which of its own limits falsify the run.
-package struct GeneratorHealth: Equatable, Sendable {
+package struct GeneratorHealth: Equatable, Codable, Sendable {
     /// An own limit, in the words of the results.
     package enum Limit: String, Sendable, CaseIterable {
         /// Calls began, or packets went out, too late.
@@ -23,6 +23,8 @@ package struct GeneratorHealth: Equatable, Sendable {
         case concurrency
         /// Messages or packets that the system did not take.
         case sending
+        /// Another worker of the run died in the middle of it.
+        case lostWorker = "lost-worker"
 
         /// What to do about it.
         package var mend: String {
@@ -33,6 +35,7 @@ package struct GeneratorHealth: Equatable, Sendable {
             case .descriptors: "raise the limit (ulimit -n): a call takes two descriptors"
             case .queues: "raise net.core.rmem_max, or lower the rate"
             case .concurrency: "raise --concurrency; for a fixed number of callers use --users"
+            case .lostWorker: "see why that worker ended; its calls after its last sign are in no figure"
             case .sending: "look for a firewall, a full interface or a wrong route on this machine"
             }
         }
@@ -57,6 +60,8 @@ package struct GeneratorHealth: Equatable, Sendable {
     package var slices: UInt64 = 0
     package var lateSlices: UInt64 = 0
     package var skippedTicks: UInt64 = 0
+    /// Workers on other machines that died.
+    package var lostWorkers = 0
     /// Resident memory at the end, bytes.
     package var residentBytes: UInt64 = 0
 
@@ -73,8 +78,32 @@ package struct GeneratorHealth: Equatable, Sendable {
         if dropped > 0 { limits.append(.queues) }
         if heldBack > 0 { limits.append(.concurrency) }
         if sendFailures > 0 { limits.append(.sending) }
+        if lostWorkers > 0 { limits.append(.lostWorker) }
         return limits
     }
+
+    /// Adds what was measured on another machine, or by another process of this one.
+    mutating func merge(_ other: GeneratorHealth) {
+        cpu += other.cpu
+        lateness.merge(other.lateness)
+        lateStarts += other.lateStarts
+        heldBack += other.heldBack
+        // A machine that was short spoils the run, however many were not.
+        if other.busyShare > busyShare {
+            (seconds, busySeconds, starvedSeconds) = (other.seconds, other.busySeconds, other.starvedSeconds)
+        }
+        portRefusals += other.portRefusals
+        lackedDescriptors += other.lackedDescriptors
+        dropped += other.dropped
+        sendFailures += other.sendFailures
+        slices += other.slices
+        lateSlices += other.lateSlices
+        skippedTicks += other.skippedTicks
+        lostWorkers += other.lostWorkers
+        residentBytes += other.residentBytes
+    }
+
+    private var busyShare: Double { seconds == 0 ? 0 : Double(busySeconds + starvedSeconds) / Double(seconds) }
 }
 
 /// Looks at the loops once a second. Used on one thread.

@@ -33,6 +33,17 @@ package struct LoadReport: Sendable {
     package var wasCut: Bool
     package var plannedCalls: Int?
     package var plannedRate: Double?
+    /// When a run is shared: what each worker did.
+    package var workers: [LoadWorker] = []
+
+    package init(
+        statistics: LoadStatistics, health: GeneratorHealth, retransmissions: Int, elapsed: Duration, wasCut: Bool,
+        plannedCalls: Int?, plannedRate: Double?
+    ) {
+        (self.statistics, self.health, self.retransmissions) = (statistics, health, retransmissions)
+        (self.elapsed, self.wasCut) = (elapsed, wasCut)
+        (self.plannedCalls, self.plannedRate) = (plannedCalls, plannedRate)
+    }
 }
 
 /// One run; used from a thread that is none of its loops.
@@ -47,13 +58,17 @@ package final class LoadRun: Sendable {
     private let plan: LoadPlan
     private let engine: Engine
     private let loops: [EpollLoop]
+    private let part: LoadPart?
     private let state = Locked(State())
 
-    /// - Parameter loops: the engine's.
-    package init(_ plan: LoadPlan, engine: Engine, loops: [EpollLoop]) {
+    /// - Parameters:
+    ///   - loops: the engine's.
+    ///   - part: this process's among several; nil: it is alone.
+    package init(_ plan: LoadPlan, engine: Engine, loops: [EpollLoop], part: LoadPart? = nil) {
         self.plan = plan
         self.engine = engine
         self.loops = loops
+        self.part = part
     }
 
     /// Runs it to its end. `progress` is told once a second, on the control loop.
@@ -65,29 +80,34 @@ package final class LoadRun: Sendable {
         let signaling = engine.signalingCounters
         let drops = engine.droppedHandOvers
         // Time for all loops to hear of it.
-        let start = control.runAndWait { control.now } + .milliseconds(20)
+        let start = part?.start ?? control.runAndWait { control.now } + .milliseconds(20)
         let ticker = control.runAndWait {
             LoopBound(LoadTicker(loops: loops, engine: engine, start: start, on: control, progress: progress), on: control)
         }
-        let count = min(loops.count, plan.mostLoops)
-        await withCheckedContinuation { continuation in
-            state.withLock {
-                $0.over = continuation
-                $0.running = count
-            }
-            for index in 0..<count {
-                let share = (index: index, count: count)
-                engine.withShard(index) { shard in
-                    let driver = LoadDriver(plan, shard: shard, share: share, start: start) { engine.gate.active }
-                    driver.onEnd = { Self.oneEnded(state) }
-                    let bound = LoopBound(driver, on: shard.loop)
-                    let isCut = state.withLock { state in
-                        state.drivers.append(bound)
-                        return state.wasCut
+        let part = part ?? LoadPart(first: 0, total: loops.count, start: start, seed: plan.seed)
+        let total = min(part.total, plan.mostLoops)
+        // Others may have all that there is to do.
+        let count = max(0, min(loops.count, total - part.first))
+        if count > 0 {
+            await withCheckedContinuation { continuation in
+                state.withLock {
+                    $0.over = continuation
+                    $0.running = count
+                }
+                for index in 0..<count {
+                    let share = (index: part.first + index, count: total)
+                    engine.withShard(index) { shard in
+                        let driver = LoadDriver(plan, shard: shard, share: share, start: start) { engine.gate.active }
+                        driver.onEnd = { Self.oneEnded(state) }
+                        let bound = LoopBound(driver, on: shard.loop)
+                        let isCut = state.withLock { state in
+                            state.drivers.append(bound)
+                            return state.wasCut
+                        }
+                        driver.run()
+                        if isCut { driver.drain() }
+                        ticker.run { $0.add(bound) }
                     }
-                    driver.run()
-                    if isCut { driver.drain() }
-                    ticker.run { $0.add(bound) }
                 }
             }
         }

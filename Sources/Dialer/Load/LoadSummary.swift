@@ -6,7 +6,7 @@ extension LoadReport {
     /// One object, in the order of docs/commands.md.
     package var json: JSONText {
         let statistics = statistics
-        return .object([
+        var members: [(name: String, value: JSONText)] = [
             (
                 "offered",
                 .object([
@@ -28,7 +28,9 @@ extension LoadReport {
                 ])
             ),
             ("retransmissions", .count(retransmissions)), ("media", media), ("generator", generator)
-        ])
+        ]
+        if !workers.isEmpty { members.append(("workers", .array(workers.map(\.json)))) }
+        return .object(members)
     }
 
     private var media: JSONText {
@@ -101,6 +103,11 @@ extension LoadReport {
                 + "ms late (p99), \(health.residentBytes / 1_000_000) MB")
         for limit in health.limitsHit {
             lines.append("  NOT VALID: this machine reached its own limit (\(limit.rawValue)); \(limit.mend)")
+        }
+        for worker in workers {
+            lines.append(
+                "  worker \(worker.id): \(worker.placed) calls, \(worker.answered) answered, \(worker.failed) failed"
+                    + (worker.isLost ? "; it died, with \(worker.inTheAir) calls in the air at its last sign" : ""))
         }
         if wasCut { lines.append("  it was cut short") }
         return lines.joined(separator: "\n")

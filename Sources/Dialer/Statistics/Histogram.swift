@@ -2,11 +2,34 @@
 // and two can be merged without loss.
 
 /// Whole numbers from 0 to 2^36, each known to within 0.8%.
-package struct Histogram: Equatable, Sendable {
+package struct Histogram: Equatable, Codable, Sendable {
     /// Values below 2^8 have a bucket each; above, every doubling has 128.
     private static let bits = 8
     private static let highest = Int64(1) << 36
     private static let size = index(of: highest) + 1
+
+    /// As it goes to other machines: the places and counts of buckets that hold something, one after the other.
+    private enum Key: CodingKey { case buckets, maximum, sum }
+
+    package init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: Key.self)
+        let buckets = try values.decode([UInt64].self, forKey: .buckets)
+        counts = buckets.isEmpty ? [] : [UInt64](repeating: 0, count: Self.size)
+        for pair in stride(from: 0, to: buckets.count - 1, by: 2) where buckets[pair] < UInt64(Self.size) {
+            counts[Int(buckets[pair])] += buckets[pair + 1]
+            count += buckets[pair + 1]
+        }
+        maximum = try values.decode(Int64.self, forKey: .maximum)
+        sum = try values.decode(Double.self, forKey: .sum)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var values = encoder.container(keyedBy: Key.self)
+        let buckets = counts.enumerated().flatMap { $0.element == 0 ? [] : [UInt64($0.offset), $0.element] }
+        try values.encode(buckets, forKey: .buckets)
+        try values.encode(maximum, forKey: .maximum)
+        try values.encode(sum, forKey: .sum)
+    }
 
     private var counts: [UInt64]
     package private(set) var count: UInt64 = 0

@@ -2,8 +2,8 @@
 
 import Basics
 
-package struct IntervalSeries: Equatable, Sendable {
-    package struct Interval: Equatable, Sendable {
+package struct IntervalSeries: Equatable, Codable, Sendable {
+    package struct Interval: Equatable, Codable, Sendable {
         package var placed = 0
         package var answered = 0
         package var failed = 0
@@ -13,11 +13,12 @@ package struct IntervalSeries: Equatable, Sendable {
         package var answerSum = 0.0
         package var answerCount = 0
 
-        mutating func add(_ other: Interval) {
+        /// - Parameter together: both were at the same time on different machines, so that their calls at a time add up.
+        mutating func add(_ other: Interval, together: Bool = false) {
             placed += other.placed
             answered += other.answered
             failed += other.failed
-            peak = max(peak, other.peak)
+            peak = together ? peak + other.peak : max(peak, other.peak)
             answerSum += other.answerSum
             answerCount += other.answerCount
         }
@@ -39,12 +40,13 @@ package struct IntervalSeries: Equatable, Sendable {
         change(&intervals[index])
     }
 
-    package mutating func merge(_ other: IntervalSeries) {
+    /// - Parameter together: the other is of another machine.
+    package mutating func merge(_ other: IntervalSeries, together: Bool = false) {
         var other = other
         while length < other.length { halve() }
         while other.length < length { other.halve() }
         while intervals.count < other.intervals.count { intervals.append(Interval()) }
-        for (index, interval) in other.intervals.enumerated() { intervals[index].add(interval) }
+        for (index, interval) in other.intervals.enumerated() { intervals[index].add(interval, together: together) }
     }
 
     /// Makes one of each two.

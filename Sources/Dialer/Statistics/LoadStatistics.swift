@@ -31,7 +31,7 @@ package struct LoadOutcome: Sendable {
 }
 
 /// The sums of a run, or of a loop's share.
-package struct LoadStatistics: Sendable {
+package struct LoadStatistics: Codable, Sendable {
     package var placed = 0
     package var answered = 0
     package var failed = 0
@@ -102,7 +102,8 @@ package struct LoadStatistics: Sendable {
         }
     }
 
-    package mutating func merge(_ other: LoadStatistics) {
+    /// - Parameter together: the other is of another machine.
+    package mutating func merge(_ other: LoadStatistics, together: Bool = false) {
         placed += other.placed
         answered += other.answered
         failed += other.failed
@@ -119,7 +120,7 @@ package struct LoadStatistics: Sendable {
         oneWay += other.oneWay
         firstStart = [firstStart, other.firstStart].compactMap { $0 }.min()
         lastStart = [lastStart, other.lastStart].compactMap { $0 }.max()
-        series.merge(other.series)
+        series.merge(other.series, together: together)
     }
 
     /// Calls a second over the time in which calls began; nil with fewer than two.

@@ -5,6 +5,7 @@ import CallEngine
 package import Dialer
 import FlowEngine
 import Foundation
+package import Store
 
 package struct LoadOptions: Sendable {
     package static let syntax = CommandSyntax(
@@ -43,6 +44,10 @@ package struct LoadOptions: Sendable {
                 "--step-time", "TIME", "with --find-limit: how long each rate is tried (default: 10s, or twice --hold)"),
             CommandOption("--max-rate", "N", "with --find-limit: never tried beyond (default: 100000)"),
             CommandOption("--http", "ADDRESS:PORT", "metrics for Prometheus while it runs"),
+            .workers,
+            CommandOption("--worker-count", "N", "with --workers: how many there are; all begin when the last one is there"),
+            CommandOption("--name", "NAME", "with --workers: what the run is called there; a new one for each run"),
+            .lease,
             CommandOption("--report", "FOLDER", "writes report.html, summary.json and intervals.csv into this folder"),
             .json
         ],
@@ -51,6 +56,10 @@ package struct LoadOptions: Sendable {
             (
                 "load sip:100@127.0.0.1:5060 --ramp 10..500/30s --media play --report run/load --json",
                 "raises the rate from 10 to 500 calls a second"
+            ),
+            (
+                "load sip:100@127.0.0.1:5060 --rate 900 --duration 60s --workers postgresql://load@db.example.com/runs --worker-count 3 --name monday",
+                "one of three machines that together make 900 calls a second"
             )
         ])
 
@@ -78,8 +87,17 @@ package struct LoadOptions: Sendable {
     package var maximumRate: Double
     /// Where metrics are; nil: nowhere.
     package var http: SocketAddress?
+    /// The run is shared with others; nil: this process is alone.
+    package var shared: SharedRun?
 
-    package init(_ arguments: CommandArguments) throws(CommandFailure) {
+    package struct SharedRun: Sendable {
+        package var database: PostgreSQLAddress
+        package var name: String
+        package var workers: Int
+        package var lease: Duration
+    }
+
+    package init(_ arguments: CommandArguments, sources: ConfigurationSources = .process) throws(CommandFailure) {
         target = arguments.arguments[0]
         configuration = try ConfigurationOptions(arguments)
         line = arguments.value("--line")
@@ -118,6 +136,7 @@ package struct LoadOptions: Sendable {
         maximumRate = try arguments.rate("--max-rate") ?? 100_000
         stepTime = try arguments.duration("--step-time")
         http = try arguments.address("--http")
+        shared = try Self.shared(arguments, sources)
         try readRules(arguments)
         for (option, time) in [("--duration", duration), ("--step-time", stepTime)] where time == .zero {
             throw CommandFailure(.wrong, "\(option): the time is zero")
@@ -130,6 +149,40 @@ package struct LoadOptions: Sendable {
         if !endsByItself {
             throw CommandFailure(.wrong, "the run would never end", mend: "say --duration 60s or --calls 1000")
         }
+    }
+
+    private static func shared(
+        _ arguments: CommandArguments, _ sources: ConfigurationSources
+    ) throws(CommandFailure) -> SharedRun? {
+        guard let database = try arguments.workers(sources) else {
+            for option in ["--worker-count", "--name", "--lease"] where arguments.has(option) {
+                throw CommandFailure(.wrong, "\(option) is for --workers")
+            }
+            return nil
+        }
+        if arguments.has("--find-limit") { throw CommandFailure(.wrong, "--workers and --find-limit exclude each other") }
+        guard let workers = try arguments.integer("--worker-count", in: 1...1000) else {
+            throw CommandFailure(
+                .wrong, "--workers needs --worker-count", mend: "say how many machines there are: --worker-count 3")
+        }
+        guard let name = arguments.value("--name"), !name.isEmpty else {
+            throw CommandFailure(.wrong, "--workers needs --name", mend: "all workers of a run have the same: --name monday-1")
+        }
+        return SharedRun(database: database, name: name, workers: workers, lease: try arguments.lease())
+    }
+
+    /// What all workers of a run have in common, in words.
+    package var plan: String {
+        let calling =
+            if case .arrivals(.times(let times)) = source { "\(times.count) arrivals until \(times.last ?? 0)" } else {
+                "\(source)"
+            }
+        let parts: [(String, String?)] = [
+            ("", calling), ("calls", calls.map(String.init)), ("duration", duration.map { FlowDuration.print($0) }),
+            ("concurrency", concurrency.map(String.init)), ("hold", "\(hold)"), ("media", media),
+            ("flow", flow.map { CampaignPlan.name(of: $0) }), ("lease", shared.map { FlowDuration.print($0.lease) })
+        ]
+        return parts.compactMap { name, value in value.map { name.isEmpty ? $0 : "\(name) \($0)" } }.joined(separator: ", ")
     }
 
     private mutating func readRules(_ arguments: CommandArguments) throws(CommandFailure) {

@@ -37,7 +37,12 @@ package enum LoadCommand {
         defer { metrics?.close() }
         let stage = LoadStage(calling: calling, control: control, metrics: metrics, stops: stops, keys: keys, progress: progress)
         if options.findsLimit { return try await findLimit(options, plan, stage) }
-        let report = await stage.run(plan)
+        let report: LoadReport
+        if let shared = options.shared {
+            report = try await stage.run(plan, options.plan, among: shared)
+        } else {
+            report = await stage.run(plan)
+        }
         if let folder = options.report { try LoadFiles.write(report, target: options.target, into: folder) }
         return CommandOutcome(
             lines: [options.json ? report.json.text : report.summary], note: options.json ? notes(report) : "",

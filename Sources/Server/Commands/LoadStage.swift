@@ -15,8 +15,11 @@ struct LoadStage: Sendable {
     let progress: @Sendable (String) -> Void
 
     /// Runs a plan to its end.
-    func run(_ plan: LoadPlan) async -> LoadReport {
-        let run = LoadRun(plan, engine: calling.engine, loops: calling.loops)
+    /// - Parameter part: this process's among several; nil: it is alone.
+    func run(_ plan: LoadPlan, part: LoadPart? = nil, onProgress: @escaping @Sendable (LoadProgress) -> Void = { _ in }) async
+        -> LoadReport
+    {
+        let run = LoadRun(plan, engine: calling.engine, loops: calling.loops, part: part)
         attend(run)
         defer {
             stops.handle(nil)
@@ -25,6 +28,7 @@ struct LoadStage: Sendable {
         let (metrics, progress) = (metrics, progress)
         return await run.run(control: control) {
             metrics?.show($0)
+            onProgress($0)
             progress(Self.line(for: $0, plan))
         }
     }

@@ -1,0 +1,91 @@
+// What a worker of a load run counted, as the others read it, and the one report of all.
+
+import Basics
+import Foundation
+
+/// A worker in the report.
+package struct LoadWorker: Equatable, Sendable {
+    /// From 1, in the order in which they came.
+    package var id: Int
+    package var placed: Int
+    package var answered: Int
+    package var failed: Int
+    /// Of one that died: its calls at its last sign.
+    package var inTheAir: Int
+    package var isLost: Bool
+
+    var json: JSONText {
+        .object([
+            ("worker", .count(id)), ("placed", .count(placed)), ("answered", .count(answered)), ("failed", .count(failed)),
+            ("in_the_air", .count(inTheAir)), ("lost", .bool(isLost))
+        ])
+    }
+}
+
+struct LoadFigures: Codable, Sendable {
+    /// Its instants count from the start of the run: machines have different clocks.
+    var statistics: LoadStatistics
+    var health: GeneratorHealth
+    var retransmissions = 0
+    /// Nanoseconds.
+    var elapsed: Int64
+    var wasCut = false
+    var active = 0
+
+    init(_ progress: LoadProgress, start: Instant) {
+        statistics = progress.statistics.counted(from: start)
+        health = progress.health
+        elapsed = progress.elapsed.nanoseconds
+        active = progress.active
+    }
+
+    init(_ report: LoadReport, start: Instant) {
+        statistics = report.statistics.counted(from: start)
+        health = report.health
+        retransmissions = report.retransmissions
+        elapsed = report.elapsed.nanoseconds
+        wasCut = report.wasCut
+    }
+
+    var text: String? { (try? JSONEncoder().encode(self)).map { String(decoding: $0, as: UTF8.self) } }
+
+    init?(text: String) {
+        guard let figures = try? JSONDecoder().decode(LoadFigures.self, from: Data(text.utf8)) else { return nil }
+        self = figures
+    }
+}
+
+extension LoadStatistics {
+    fileprivate func counted(from start: Instant) -> LoadStatistics {
+        var result = self
+        result.firstStart = firstStart.map { .zero + ($0 - start) }
+        result.lastStart = lastStart.map { .zero + ($0 - start) }
+        return result
+    }
+}
+
+extension LoadReport {
+    /// One report of all workers.
+    /// - Parameters:
+    ///   - own: what is planned is the same for all.
+    ///   - figures: of each worker, in their order; of one that died the last ones that there are.
+    init(own: LoadReport, of figures: [(id: Int, isOver: Bool, figures: LoadFigures?)]) {
+        self.init(
+            statistics: LoadStatistics(), health: GeneratorHealth(), retransmissions: 0, elapsed: .zero, wasCut: false,
+            plannedCalls: own.plannedCalls, plannedRate: own.plannedRate)
+        for (id, isOver, figures) in figures {
+            if !isOver { health.lostWorkers += 1 }
+            let placed = figures?.statistics.placed ?? 0
+            workers.append(
+                LoadWorker(
+                    id: id, placed: placed, answered: figures?.statistics.answered ?? 0, failed: figures?.statistics.failed ?? 0,
+                    inTheAir: isOver ? 0 : figures?.active ?? 0, isLost: !isOver))
+            guard let figures else { continue }
+            statistics.merge(figures.statistics, together: true)
+            health.merge(figures.health)
+            retransmissions += figures.retransmissions
+            elapsed = max(elapsed, .nanoseconds(figures.elapsed))
+            wasCut = wasCut || figures.wasCut
+        }
+    }
+}
