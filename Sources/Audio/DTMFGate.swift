@@ -22,11 +22,14 @@ struct DTMFGate {
     private var ring = [Int16](repeating: 0, count: size)
     private var next = 0
 
+    /// - Parameter samples: not more than 64 ms.
     mutating func take(_ samples: UnsafeBufferPointer<Int16>) {
-        for sample in samples {
-            ring[next] = sample
-            next = (next + 1) % Self.size
+        let first = min(samples.count, Self.size - next)
+        ring.withUnsafeMutableBufferPointer { ring in
+            for index in 0..<first { ring[next + index] = samples[index] }
+            for index in first..<samples.count { ring[index - first] = samples[index] }
         }
+        next = (next + samples.count) % Self.size
     }
 
     /// - Parameter sounds: whether the tone goes on; else it had its whole length.

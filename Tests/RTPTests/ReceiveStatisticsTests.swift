@@ -29,6 +29,20 @@ import Testing
         #expect(statistics.lostCount == expected - received)
     }
 
+    @Test func aSendersCountTellsWhatItSentBefore() {
+        var statistics = ReceiveStatistics(clockRate: 8000)
+        #expect(statistics.unheardStart(sent: 10, by: 1) == nil)
+        _ = feed(&statistics, [30, 31, 33])
+        #expect(statistics.unheardStart(sent: 4, by: 1) == 0)
+        #expect(statistics.unheardStart(sent: 24, by: 1) == 20)
+        // A report that is older than the packets.
+        #expect(statistics.unheardStart(sent: 2, by: 1) == 0)
+        #expect(statistics.unheardStart(sent: 24, by: 2) == nil)
+        // Of another source nothing is known: it may have spoken to somebody else before.
+        _ = feed(&statistics, [20_000, 20_001], ssrc: 2)
+        #expect(statistics.unheardStart(sent: 100, by: 2) == nil)
+    }
+
     @Test func anotherSourceTakesOverAfterTwoPackets() {
         var statistics = ReceiveStatistics(clockRate: 8000)
         _ = feed(&statistics, [10, 12])

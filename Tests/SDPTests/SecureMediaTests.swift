@@ -209,3 +209,43 @@ private func crypto(_ octets: [UInt8]) throws -> [CryptoAttribute] {
         }
     }
 }
+
+/// Public reports about other products, by their ids.
+@Suite struct SecureReportTests {
+    private static let suite = "AES_CM_128_HMAC_SHA1_80 inline:\(key30)"
+
+    @Test("B022: tag 0 is taken and answered") func tagZero() throws {
+        var us = side(.accepted)
+        let answer = try us.answer(to: theirs("m=audio 4000 RTP/SAVP 0", "a=crypto:0 \(Self.suite)"))
+        #expect(try crypto(answer).map(\.tag) == [0] && us.agreement?.secure?.suite == .aes128HMAC80)
+    }
+
+    @Test("B023: an answer that numbers anew is understood by its suite, and both keys are there") func renumbered() throws {
+        var us = side(.required)
+        let offered = try crypto(us.makeOffer())
+        try us.receive(answer: theirs("m=audio 4000 RTP/SAVP 0", "a=crypto:7 \(Self.suite)"))
+        let agreed = try #require(us.agreement?.secure)
+        #expect(agreed.suite == .aes128HMAC80 && agreed.ownKey == offered[0].key)
+        #expect(agreed.remoteKey == CryptoAttribute("7 \(Self.suite)")?.key)
+    }
+
+    @Test("B024: of two lines in an answer the one that fits is taken") func twoLines() throws {
+        var us = side(.required)
+        let offered = try crypto(us.makeOffer())
+        try us.receive(
+            answer: theirs(
+                "m=audio 4000 RTP/SAVP 0", "a=crypto:4 AES_256_CM_HMAC_SHA1_80 inline:\(key46)",
+                "a=crypto:2 AEAD_AES_128_GCM inline:\(key28)"))
+        #expect(us.agreement?.secure?.suite == .aes128GCM && us.agreement?.secure?.ownKey == offered[1].key)
+    }
+
+    @Test("B026: unknown suites are passed over") func unknownSuites() throws {
+        var us = side(.accepted)
+        let answer = try us.answer(
+            to: theirs(
+                "m=audio 4000 RTP/SAVP 0", "a=crypto:1 AEAD_AES_256_GCM_8 inline:\(key46)",
+                "a=crypto:2 AES_192_CM_HMAC_SHA1_80 inline:\(key46)", "a=crypto:3 \(Self.suite)"))
+        let lines = try crypto(answer)
+        #expect(lines.map(\.tag) == [3] && lines[0].suite == .aes128HMAC80)
+    }
+}

@@ -112,6 +112,8 @@ package struct MediaReport: Equatable, Sendable {
     package var remote: RemoteReception?
     /// Whom nobody hears; nil as long as there is no sign of it.
     package var oneWay: OneWayAudio?
+    /// What the far side sent before the first packet that came: so much of its first words was not heard. nil as long as it told nothing.
+    package var clippedStart: Duration?
     /// The suite of SRTP (RFC 4568 section 6.2); empty for a stream that is not encrypted.
     package var srtp = ""
 

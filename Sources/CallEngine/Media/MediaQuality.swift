@@ -12,6 +12,8 @@ final class FarHearing {
     var reports = 0
     private(set) var report: RemoteReception?
     var roundTrip: Duration?
+    /// Packets of the far side that never came since they were sent before the first that did; nil before its first report.
+    var unheardStart: UInt64?
 
     func note(_ block: ReportBlock, clockRate: Int) {
         let jitter = Duration.nanoseconds(Int64(block.jitter) * 1_000_000_000 / Int64(clockRate))
@@ -43,6 +45,11 @@ extension MediaSession {
             return .isNotHeard
         }
         return nil
+    }
+
+    /// How much of the far side's beginning we did not hear, by its first report; less than 100 ms may still be on its way.
+    var clippedStart: Duration? {
+        hearing?.unheardStart.map { $0 * UInt64(packetTime) < 100 ? .zero : .milliseconds(Int64($0) * Int64(packetTime)) }
     }
 
     /// How we hear the source that our report is about.

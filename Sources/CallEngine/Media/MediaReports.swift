@@ -77,6 +77,9 @@ extension MediaSession {
                 reception?.statistics.receive(senderReport: info.time.middle, from: ssrc, at: now)
             }
             let hearing = farHearing()
+            if let info = packet.senderInfo, let ssrc = packet.ssrc, hearing.unheardStart == nil {
+                hearing.unheardStart = reception?.statistics.unheardStart(sent: info.packetCount, by: ssrc)
+            }
             if packet.ssrc != nil { hearing.reports += 1 }
             if let report = packet.report(about: stream.ssrc) {
                 hearing.note(report, clockRate: codec.clockRate)

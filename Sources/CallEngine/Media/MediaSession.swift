@@ -201,6 +201,7 @@ package final class MediaSession {
         report.srtp = srtpSuite
         report.remote = hearing?.report
         report.oneWay = oneWay
+        report.clippedStart = clippedStart
         return report
     }
 

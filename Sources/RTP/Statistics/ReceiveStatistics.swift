@@ -234,6 +234,13 @@ package struct ReceiveStatistics: Sendable {
         if ssrc == self.ssrc { lastSenderReport = (middle, now) }
     }
 
+    /// How many packets a source had sent before the first one of it that came, by the count in its sender report; nil for another source
+    /// than the first. It may be too large by the packets that are on their way.
+    package func unheardStart(sent: UInt32, by ssrc: UInt32) -> UInt64? {
+        guard ssrc == self.ssrc, formerExpected == 0 else { return nil }
+        return UInt64(sent) - min(expectedOfSource, UInt64(sent))
+    }
+
     /// The report block for the current source; the fraction is of the time since the last one (appendix A.3). nil before the
     /// first packet. Duplicates count as received, as section 6.4.1 says, so the loss can be negative.
     package mutating func makeReport(at now: Instant) -> ReportBlock? {

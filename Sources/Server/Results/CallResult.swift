@@ -118,7 +118,8 @@ package struct CallResult: Equatable, Sendable {
             ("lost", .count(media.lost)), ("late", .count(media.late)), ("jitter_ms", .milliseconds(media.jitter)),
             ("rtt_ms", .milliseconds(media.roundTrip)), ("mos", mos.map { .number($0, digits: 2) } ?? .null),
             ("max_jitter_ms", .milliseconds(media.maximumJitter)),
-            ("one_way", media.oneWay.map { .string($0.rawValue) } ?? .null), ("remote", remoteJSON)
+            ("one_way", media.oneWay.map { .string($0.rawValue) } ?? .null),
+            ("clipped_start_ms", .milliseconds(media.clippedStart)), ("remote", remoteJSON)
         ])
     }
 
@@ -147,6 +148,9 @@ package struct CallResult: Equatable, Sendable {
         case .hearsNothing: lines.append("  one-way audio: nothing came from the other side")
         case .isNotHeard: lines.append("  one-way audio: the other side has received nothing")
         case nil: break
+        }
+        if let clipped = media.clippedStart, clipped > .zero {
+            lines.append("  clipped start: the first \(JSONText.milliseconds(clipped).text) ms of the other side did not come")
         }
         if !digitsSent.isEmpty { lines.append("  pressed \(digitsSent)") }
         if !digitsReceived.isEmpty { lines.append("  the other side pressed \(digitsReceived)") }

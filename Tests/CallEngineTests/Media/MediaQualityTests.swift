@@ -27,6 +27,23 @@ import Testing
         world.end()
     }
 
+    @Test("the beginning of what the far side sends does not come", arguments: [0, 60, 500, 1200])
+    func clippedStart(milliseconds: Int) throws {
+        let world = MediaWorld(seed: 34)
+        world.network.impairment.loss = milliseconds > 0 ? 1 : 0
+        let (one, other) = try world.pair()
+        #expect(one.report.clippedStart == nil)
+        world.run(.milliseconds(milliseconds))
+        world.network.impairment.loss = 0
+        world.run(.seconds(10))
+        for report in [one.report, other.report] {
+            let clipped = try #require(report.clippedStart)
+            #expect(abs(clipped.milliseconds - (milliseconds < 100 ? 0 : Double(milliseconds))) <= 60, "\(clipped)")
+            #expect(milliseconds > 100 || clipped == .zero)
+        }
+        world.end()
+    }
+
     @Test("nothing comes from the far side") func hearsNothing() throws {
         let world = MediaWorld(seed: 32)
         let peer = try RawPeer(world.loop)
