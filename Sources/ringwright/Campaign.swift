@@ -5,6 +5,6 @@ import Server
 func runCampaign(_ arguments: CommandArguments) async throws(CommandFailure) -> ExitStatus {
     let options = try CampaignOptions(arguments)
     return try await runDraining { stops throws(CommandFailure) in
-        try await CampaignCommand.run(options, stops: stops) { Terminal.progress($0) }
+        try await CampaignCommand.run(options, version: Program.version, stops: stops) { Terminal.progress($0) }
     }
 }

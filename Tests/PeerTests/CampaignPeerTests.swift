@@ -121,6 +121,53 @@ struct CampaignPeerTests {
         sipp.expectSuccess()
     }
 
+    /// Prometheus sees how far it is: while calls run, as of this process, and of the whole list.
+    @Test(.enabled(if: PeerProgram.isInstalled("curl"), "curl is not installed"))
+    func metricsWhileItRuns() async throws {
+        let folder = try TemporaryFolder()
+        let sipp = try Sipp(.builtIn("uas"), calls: 60, limit: 60)
+        defer { sipp.stop() }
+        try folder.write(
+            "flow: f\ndirection: outbound\nsections: { call: [ answer, { wait: 50ms }, hangup ] }\n", to: "flow.yaml")
+        try folder.write("number\n" + (1...60).map { "\($0)\n" }.joined(), to: "list.csv")
+        let stops = StopRequests()
+        let page = Locked<[String]>([])
+        let ticks = Locked(0)
+        let outcome = try await Self.campaign(
+            folder,
+            [
+                "--list", folder.path("list.csv"), "--flow", folder.path("flow.yaml"), "--to",
+                "sip:${target.number}@127.0.0.1:\(sipp.port)", "--rate", "5", "--http", "127.0.0.1:0"
+            ], stops: stops
+        ) { line in
+            if line.hasPrefix("metrics on ") { page.withLock { $0 = [String(line.dropFirst(11))] } }
+            // The second one: the page has what the first one showed.
+            guard line.contains("active"),
+                ticks.withLock({ count in
+                    count += 1
+                    return count == 2
+                }), let address = page.withLock({ $0.first })
+            else { return }
+            // Not on the control loop, which answers.
+            Thread.detachNewThread {
+                if let folder = try? TemporaryFolder(),
+                    let curl = try? PeerProgram("curl", ["-s", "-m", "5", address], in: folder), curl.wait(.seconds(6)) == 0
+                {
+                    page.withLock { $0.append(curl.output) }
+                }
+                stops.request()
+            }
+        }
+        #expect(outcome.status == .failed)
+        let text = try #require(page.withLock { $0.count > 1 ? $0[1] : nil })
+        #expect(text.contains("\nringwright_campaign_targets 60\n"))
+        #expect(text.contains("\nringwright_campaign_workers 1\n"))
+        #expect(text.contains("\nringwright_campaign_attempts_total{result=\"failed\"} 0\n"))
+        let passed = text.split(separator: "\n").first { $0.hasPrefix("ringwright_campaign_attempts_total{result=\"passed\"} ") }
+        #expect(passed.flatMap { Int($0.split(separator: " ").last ?? "") }.map { $0 > 0 } == true, "\(passed as Any)")
+        #expect(text.contains("\nringwright_calls_active "))
+    }
+
     /// `scripts/long` does it with 5,000 calls and 200 kills, and with each worker in a network of its own.
     @Test(
         .enabled(if: PeerProgram.isInstalled("python3"), "python3 is not installed"),

@@ -27,6 +27,13 @@ package struct CampaignFigures: Equatable, Sendable {
     package var wasStopped = false
     /// Why nothing begins although there are rows: outside of the hours.
     package var isClosed = false
+    /// Rows that are over, and those of them that did not pass, of all workers and all runs.
+    /// - Parameter before: what was there before this run.
+    package func over(_ before: CampaignStore.Counts) -> (rows: Int, failed: Int) {
+        guard let whole else { return (before.over + over, before.failed + before.error + unsuccessful) }
+        return (whole.ended - whole.again, whole.ended - whole.again - whole.passed)
+    }
+
     /// What all workers together came to, a second ago at most; nil without others.
     package var whole: CampaignBeat?
 }

@@ -75,10 +75,7 @@ package final class LoadRun: Sendable {
     /// - Parameter control: none of the engine's loops.
     package func run(control: EpollLoop, progress: @escaping @Sendable (LoadProgress) -> Void) async -> LoadReport {
         let (plan, engine, loops, state) = (plan, engine, loops, state)
-        let before = engine.collect { $0.endpoint.retransmissions }.reduce(0, +)
-        let media = engine.mediaCounters
-        let signaling = engine.signalingCounters
-        let drops = engine.droppedHandOvers
+        let marks = LoadMarks(engine)
         // Time for all loops to hear of it.
         let start = part?.start ?? control.runAndWait { control.now } + .milliseconds(20)
         let ticker = control.runAndWait {
@@ -118,26 +115,11 @@ package final class LoadRun: Sendable {
             plannedCalls: plan.plannedCalls, plannedRate: plan.plannedRate)
         for driver in drivers {
             let (statistics, pacer, heldBack) = driver.runAndWait { ($0.statistics, $0.pacer, $0.heldBack) }
-            report.statistics.merge(statistics)
-            report.health.lateness.merge(pacer.lateness)
-            report.health.lateStarts += pacer.late
-            report.health.heldBack += heldBack
+            report.add(statistics, pacer, heldBack: heldBack)
         }
-        report.retransmissions = engine.collect { $0.endpoint.retransmissions }.reduce(0, +) - before
-        let after = engine.mediaCounters
-        report.health.portRefusals = after.ports.refused - media.ports.refused
-        report.health.lackedDescriptors = after.ports.lackedDescriptors - media.ports.lackedDescriptors
-        report.health.slices = after.clock.slices - media.clock.slices
-        report.health.lateSlices = after.clock.lateSlices - media.clock.lateSlices
-        report.health.skippedTicks = after.clock.skippedTicks - media.clock.skippedTicks
-        report.health.dropped += engine.droppedHandOvers - drops
-        report.health.sendFailures =
-            ownFailures(engine.signalingCounters) - ownFailures(signaling) + after.droppedOnSending - media.droppedOnSending
+        marks.complete(&report, engine)
         return report
     }
-
-    /// Messages that this machine did not send; what nobody took at the other end is not its doing.
-    private func ownFailures(_ counters: SignalingCounters) -> UInt64 { counters.sendFailures - counters.refusedDatagrams }
 
     private static func oneEnded(_ state: Locked<State>) {
         let over = state.withLock { state -> CheckedContinuation<Void, Never>? in

@@ -27,7 +27,8 @@ extension LoadReport {
                     ("bye", Self.percentiles(statistics.bye))
                 ])
             ),
-            ("retransmissions", .count(retransmissions)), ("media", media), ("generator", generator)
+            ("retransmissions", .count(retransmissions)), ("media", media), ("generator", generator),
+            ("findings", .array(findings.map(\.json)))
         ]
         if !workers.isEmpty { members.append(("workers", .array(workers.map(\.json)))) }
         return .object(members)
@@ -104,6 +105,7 @@ extension LoadReport {
         for limit in health.limitsHit {
             lines.append("  NOT VALID: this machine reached its own limit (\(limit.rawValue)); \(limit.mend)")
         }
+        if !findings.isEmpty { lines.append("  " + findings.map(\.text).joined(separator: "; ")) }
         for worker in workers {
             lines.append(
                 "  worker \(worker.id): \(worker.placed) calls, \(worker.answered) answered, \(worker.failed) failed"

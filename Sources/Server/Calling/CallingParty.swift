@@ -42,7 +42,7 @@ package final class CallingParty: Sendable {
     }
 
     private let configuration: Configuration
-    private let calling: CallingEngine
+    let calling: CallingEngine
     private let client: HTTPClient
     private var engine: Engine { calling.engine }
     /// How many loops there are.

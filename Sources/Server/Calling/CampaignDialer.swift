@@ -29,7 +29,7 @@ struct CampaignDialer: Sendable {
 
     /// Runs the campaign on the control loop and waits for its end.
     func run(
-        _ stops: StopRequests, _ progress: @escaping @Sendable (String) -> Void
+        _ stops: StopRequests, metrics: RunMetrics?, _ progress: @escaping @Sendable (String) -> Void
     ) async -> (problem: CampaignProblem?, figures: CampaignFigures) {
         await withCheckedContinuation { continuation in
             control.execute { [self] in
@@ -38,7 +38,7 @@ struct CampaignDialer: Sendable {
                     dial(attempt, tasks, then)
                 }
                 let bound = LoopBound(run, on: control)
-                let ticker = LoopBound(CampaignTicker(run, place.before, control, progress), on: control)
+                let ticker = LoopBound(CampaignTicker(run, place.before, control, metrics, progress), on: control)
                 let running = LoopBound(tasks, on: control)
                 run.onEnd = { problem in
                     stops.handle(nil)
@@ -123,15 +123,18 @@ private final class CampaignTicker {
     private let run: CampaignRun
     private let before: CampaignStore.Counts
     private let loop: EventLoop
+    private let metrics: RunMetrics?
     private let progress: @Sendable (String) -> Void
     private let start: Instant
     private var timer: LoopTimer?
 
     init(
-        _ run: CampaignRun, _ before: CampaignStore.Counts, _ loop: EventLoop, _ progress: @escaping @Sendable (String) -> Void
+        _ run: CampaignRun, _ before: CampaignStore.Counts, _ loop: EventLoop, _ metrics: RunMetrics?,
+        _ progress: @escaping @Sendable (String) -> Void
     ) {
         self.run = run
         self.before = before
+        self.metrics = metrics
         self.loop = loop
         self.progress = progress
         start = loop.now
@@ -144,17 +147,9 @@ private final class CampaignTicker {
 
     private func tick() {
         let figures = run.figures
-        let rate: Double
-        let over: Int
-        let failed: Int
-        if let whole = figures.whole {
-            // Of all workers.
-            (over, failed) = (whole.ended - whole.again, whole.ended - whole.again - whole.passed)
-            rate = Double(over - before.over) / (loop.now - start).seconds
-        } else {
-            (over, failed) = (before.over + figures.over, before.failed + before.error + figures.unsuccessful)
-            rate = Double(figures.ended) / (loop.now - start).seconds
-        }
+        let (over, failed) = figures.over(before)
+        let ended = figures.whole == nil ? figures.ended : over - before.over
+        let rate = Double(ended) / (loop.now - start).seconds
         var line =
             "\(over) of \(before.targets) over, \(JSONText.number(rate, digits: 1).text) calls/s, \(figures.active) active, "
         line += "\(failed) failed"
@@ -165,6 +160,8 @@ private final class CampaignTicker {
             line += ", \(FlowDuration.print(.seconds(Int64((Double(before.targets - over) / rate).rounded(.up))))) left"
         }
         progress(line)
+        let before = before
+        metrics?.show { $0.add(figures, before: before) }
         schedule()
     }
 

@@ -1,6 +1,6 @@
 // `ringwright campaign`: places the calls of a list.
 
-import Basics
+package import Basics
 package import Dialer
 package import FlowEngine
 import Foundation
@@ -20,6 +20,7 @@ package struct CampaignOptions: Sendable {
             CommandOption("--report", "FOLDER", "reports and the campaign's database (default: run/NAME)"),
             CommandOption("--resume", nil, "goes on with the campaign of that folder, or of --workers"),
             CommandOption("--name", "NAME", "what the campaign is called (default: as its file says, or its file's name)"),
+            CommandOption("--http", "ADDRESS:PORT", "metrics for Prometheus while it runs"),
             .workers,
             .lease,
             CommandOption("--loops", "N", "threads for calls (default: one a processor)"),
@@ -49,6 +50,8 @@ package struct CampaignOptions: Sendable {
     package var resume: Bool
     package var loops: Int?
     package var json: Bool
+    /// Where metrics are; nil: nowhere.
+    package var http: SocketAddress?
     package var name: String?
     /// The database that several workers share; nil: this process is alone.
     package var workers: PostgreSQLAddress?
@@ -69,6 +72,7 @@ package struct CampaignOptions: Sendable {
         rate = try arguments.rate("--rate")
         name = arguments.value("--name")
         if name == "" { throw CommandFailure(.wrong, "--name is empty") }
+        http = try arguments.address("--http")
         workers = try arguments.workers(sources)
         lease = try arguments.lease()
         if file != nil {

@@ -11,7 +11,7 @@ import Store
 package enum CampaignCommand {
     /// Runs it to its end, or until it is asked to stop. `progress` gets a line a second, on some thread.
     package static func run(
-        _ options: CampaignOptions, stops: StopRequests, progress: @escaping @Sendable (String) -> Void
+        _ options: CampaignOptions, version: String = "", stops: StopRequests, progress: @escaping @Sendable (String) -> Void
     ) async throws(CommandFailure) -> CommandOutcome {
         let (plan, planWarnings) = try options.plan()
         let (configuration, warnings) = try options.configuration.load()
@@ -34,7 +34,15 @@ package enum CampaignCommand {
         defer { party.close() }
         let control = try ControlLoop.started("campaign")
         defer { control.stop(within: .seconds(1)) }
-        let (problem, figures) = await CampaignDialer(plan, flow, party, ladders, place, control).run(stops, progress)
+        var metrics: RunMetrics?
+        if let address = options.http {
+            let page = try RunMetrics(at: address, on: control, version: version, party.calling)
+            progress("metrics on http://\(page.address)/metrics")
+            metrics = page
+        }
+        defer { metrics?.close() }
+        let (problem, figures) = await CampaignDialer(plan, flow, party, ladders, place, control).run(
+            stops, metrics: metrics, progress)
         if let problem { throw failure(problem) }
         let wasCut = stops.count > 0
         let wasStopped = figures.wasStopped

@@ -28,9 +28,9 @@ package enum LoadCommand {
         defer { calling.close() }
         let control = try ControlLoop.started("control")
         defer { control.stop(within: .seconds(1)) }
-        var metrics: LoadMetrics?
+        var metrics: RunMetrics?
         if let address = options.http {
-            let page = try LoadMetrics(at: address, on: control, version: version, calling)
+            let page = try RunMetrics(at: address, on: control, version: version, calling)
             progress("metrics on http://\(page.address)/metrics")
             metrics = page
         }

@@ -8,7 +8,7 @@ import Reactor
 struct LoadStage: Sendable {
     let calling: CallingEngine
     let control: EpollLoop
-    let metrics: LoadMetrics?
+    let metrics: RunMetrics?
     let stops: StopRequests
     let keys: KeyPresses
     /// Gets a line a second, on the control loop.
@@ -26,10 +26,10 @@ struct LoadStage: Sendable {
             keys.handle(nil)
         }
         let (metrics, progress) = (metrics, progress)
-        return await run.run(control: control) {
-            metrics?.show($0)
-            onProgress($0)
-            progress(Self.line(for: $0, plan))
+        return await run.run(control: control) { shown in
+            metrics?.show { $0.add(shown) }
+            onProgress(shown)
+            progress(Self.line(for: shown, plan))
         }
     }
 

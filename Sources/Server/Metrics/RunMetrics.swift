@@ -1,4 +1,4 @@
-// /metrics of `load`, while it runs: the engine's figures as of a server, and those of the run.
+// /metrics of `load` and `campaign`, while they run: the engine's figures as of a server, and those of the run.
 
 import Basics
 import CallEngine
@@ -7,17 +7,17 @@ import Reactor
 import Web
 
 /// A page for Prometheus. From any thread.
-final class LoadMetrics: Sendable {
+final class RunMetrics: Sendable {
     /// Where it is, with the port that the system chose.
     let address: SocketAddress
     private let web: WebThread
-    private let latest: Locked<LoadProgress?>
+    private let latest: Locked<@Sendable (inout MetricsText) -> Void>
 
     /// - Parameter control: the loop that gathers the figures; none of the calls'.
     init(
         at address: SocketAddress, on control: EpollLoop, version: String, _ calling: CallingEngine
     ) throws(CommandFailure) {
-        let latest = Locked<LoadProgress?>(nil)
+        let latest = Locked<@Sendable (inout MetricsText) -> Void>({ _ in })
         self.latest = latest
         let started = control.wallClock
         let (engine, loops) = (calling.engine, calling.loops)
@@ -25,7 +25,7 @@ final class LoadMetrics: Sendable {
             let figures = ServerFigures(
                 version: version, startedAt: started, engine: engine, loops: loops, isDraining: false)
             var text = MetricsText()
-            if let progress = latest.withLock({ $0 }) { text.add(progress) }
+            latest.withLock({ $0 })(&text)
             return HTTPResponse(
                 headers: ["content-type": MetricsText.contentType], body: Array((figures.metrics + text.text).utf8))
         }
@@ -37,7 +37,8 @@ final class LoadMetrics: Sendable {
         self.address = web.addresses[0]
     }
 
-    func show(_ progress: LoadProgress) { latest.withLock { $0 = progress } }
+    /// From now on these figures of the run are shown, too.
+    func show(_ figures: @escaping @Sendable (inout MetricsText) -> Void) { latest.withLock { $0 = figures } }
 
     func close() { web.stopAndWait(grace: .milliseconds(100)) }
 }
@@ -68,5 +69,24 @@ extension MetricsText {
         add(
             "ringwright_load_limit_hit", .gauge, "Whether this machine reached an own limit, which falsifies the run.",
             GeneratorHealth.Limit.allCases.map { ([("limit", $0.rawValue)], hit.contains($0) ? 1 : 0) })
+    }
+
+    /// The figures of a campaign.
+    /// - Parameter before: what was in the database when this process came.
+    package mutating func add(_ figures: CampaignFigures, before: CampaignStore.Counts) {
+        add(
+            "ringwright_campaign_attempts_total", .counter, "Attempts of this process that ended.",
+            [("passed", figures.passed), ("failed", figures.failed), ("error", figures.error)].map {
+                ([("result", $0.0)], Double($0.1))
+            })
+        add("ringwright_campaign_retries_total", .counter, "Attempts after which the row is called again.", Double(figures.again))
+        add("ringwright_campaign_active", .gauge, "Calls of this process that run.", Double(figures.active))
+        add("ringwright_campaign_targets", .gauge, "Rows of the list.", Double(before.targets))
+        let over = figures.over(before)
+        add("ringwright_campaign_targets_over", .gauge, "Rows that are not called again, of all workers.", Double(over.rows))
+        add("ringwright_campaign_targets_failed", .gauge, "Those of them that did not pass.", Double(over.failed))
+        add(
+            "ringwright_campaign_workers", .gauge, "Processes that work on the campaign.",
+            Double(1 + (figures.whole?.others.count ?? 0)))
     }
 }
