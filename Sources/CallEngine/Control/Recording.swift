@@ -36,9 +36,12 @@ package struct RecordingResult: Equatable, Sendable {
     package var complete: Bool
     /// Why not; empty when complete.
     package var detail: String
+    /// How much of the far side's audio did not come while it ran: lost on the network, and concealed or silent in the file.
+    package var lost: Duration
 
     package init(
-        path: String, length: Duration = .zero, bytes: Int = 0, checksum: String = "", complete: Bool = false, detail: String = ""
+        path: String, length: Duration = .zero, bytes: Int = 0, checksum: String = "", complete: Bool = false, detail: String = "",
+        lost: Duration = .zero
     ) {
         self.path = path
         self.length = length
@@ -46,6 +49,7 @@ package struct RecordingResult: Equatable, Sendable {
         self.checksum = checksum
         self.complete = complete
         self.detail = detail
+        self.lost = lost
     }
 }
 

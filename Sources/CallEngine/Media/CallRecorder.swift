@@ -91,7 +91,8 @@ final class CallRecorder {
     }
 
     /// Closes the file; `recording` ends when that is done. Once or more.
-    func close() {
+    /// - Parameter lost: of the far side's audio since the beginning.
+    func close(lost: Duration = .zero) {
         guard !isClosed else { return }
         isClosed = true
         let loop = services.loop
@@ -103,7 +104,9 @@ final class CallRecorder {
             let result = await persist {
                 try await self.pool.run(on: loop) { file.withLock { $0.finish(last, at: end, dropped: dropped) } }
             }
-            recording.finish(result ?? RecordingResult(path: "", detail: "the recorder has been stopped"))
+            var ended = result ?? RecordingResult(path: "", detail: "the recorder has been stopped")
+            ended.lost = lost
+            recording.finish(ended)
         }
     }
 

@@ -14,9 +14,11 @@ extension MediaSession {
         let recorder = CallRecorder(request, rate: codec.sampleRate, services: services)
         self.recorder = recorder
         // Not weak, as with playbacks: the session closes its recorder, and then nothing is called any more.
+        let lostBefore = lostPackets
         recorder.recording.stopRecorder = { [unowned self, recorder] in
             if self.recorder === recorder { self.recorder = nil }
-            recorder.close()
+            // A packet that was missing at the beginning may have come late.
+            recorder.close(lost: .milliseconds(max(0, lostPackets - lostBefore) * packetTime))
         }
         recorder.onFailure = { [unowned self, unowned recorder] in
             if self.recorder === recorder { self.recorder = nil }
@@ -24,6 +26,8 @@ extension MediaSession {
         recorder.open()
         return recorder.recording
     }
+
+    private var lostPackets: Int { Int(clamping: reception?.statistics.lostCount ?? 0) }
 
     func closeRecorder() {
         // Clears `recorder`.

@@ -162,7 +162,7 @@ extension FlowRun {
         recording = .object([
             "path": .string(result.path), "file": .string(shown), "length": .duration(result.length),
             "bytes": .int(Int64(result.bytes)), "checksum": .string(result.checksum), "complete": .bool(result.complete),
-            "detail": .string(result.detail)
+            "detail": .string(result.detail), "lost": .duration(result.lost)
         ])
         emit(.recorded(path: shown, length: result.length, problem: result.complete ? nil : result.detail))
         if pendingRecordings == 0 { allClosed?.resume(returning: ()) }

@@ -36,6 +36,8 @@ import Testing
             #expect(recording.result?.complete == true)
             #expect(recording.result?.length == .seconds(8))
             #expect(recording.result?.checksum.count == 64)
+            let lost = recording.result?.lost ?? .zero
+            #expect(loss > 0 ? (.milliseconds(100)...(.seconds(1))).contains(lost) : lost == .zero, "\(lost)")
         }
         let report = right.report
         #expect(report.sent > 390 && report.received > 300)
