@@ -1,5 +1,6 @@
 // The end of `ringwright serve`: what signals do, what its calls notice, and its exit status.
 
+import Audio
 import Basics
 import CallEngine
 import FlowEngine
@@ -128,5 +129,39 @@ import Web
         #expect(line.contains("file=full") && line.contains("No space left on device"), "\(line)")
         server.signal(SIGTERM)
         #expect(server.status() == 0)
+    }
+
+    /// Recordings can be played after a kill: all but their last second and a half.
+    @Test func recordingsOutliveAKill() async throws {
+        let flow = """
+            flow: records
+            sections:
+              start:
+                - answer
+                - record: { to: "${call.to.user}", background: true }
+                - wait: 3s
+                - log: three seconds passed
+                - wait: 30s
+            """
+        let server = try ServeProcess(flow: flow, configuration: "recordings: recordings\n")
+        let address = try #require(server.address, "\(server.stderr)")
+        let party = try party()
+        defer { party.close() }
+        let loop = try EpollLoop(name: "test")
+        try loop.start()
+        defer { loop.stop(within: .seconds(10)) }
+        let names = ["all.wav", "all.opus", "all.flac"]
+        for name in names {
+            let order = CallingParty.Order(
+                request: CallRequest(target: "sip:\(name)@\(address)", from: "anna"), flow: try Self.caller("4s"))
+            loop.execute { loop.spawn { _ = try? await party.place(order) } }
+        }
+        #expect(server.says("three seconds passed", times: 3))
+        server.signal(SIGKILL)
+        _ = server.status()
+        for name in names {
+            let length = try PromptFile.read(server.folder.appendingPathComponent("recordings/\(name)").path).length
+            #expect(length >= .milliseconds(1500) && length < .seconds(10), "\(name): \(length)")
+        }
     }
 }

@@ -40,8 +40,8 @@ package struct RecordingResult: Equatable, Sendable {
     package var lost: Duration
 
     package init(
-        path: String, length: Duration = .zero, bytes: Int = 0, checksum: String = "", complete: Bool = false, detail: String = "",
-        lost: Duration = .zero
+        path: String, length: Duration = .zero, bytes: Int = 0, checksum: String = "", complete: Bool = false,
+        detail: String = "", lost: Duration = .zero
     ) {
         self.path = path
         self.length = length
