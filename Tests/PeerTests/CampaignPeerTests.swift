@@ -121,6 +121,38 @@ struct CampaignPeerTests {
         sipp.expectSuccess()
     }
 
+    /// The report plays calls that did not pass; of the others nothing is kept.
+    @Test func recordedCallsAreInTheReport() async throws {
+        let folder = try TemporaryFolder()
+        let sipp = try Sipp(.builtIn("uas"), calls: 2, limit: 2)
+        defer { sipp.stop() }
+        try folder.write(
+            """
+            flow: speaks
+            direction: outbound
+            sections:
+              call:
+                - answer
+                - tone: { name: busy, country: de, for: 400ms }
+                - if: target.wanted == "more"
+                  then: [ { expect: { digits: "1", within: 100ms } } ]
+                - hangup
+            """, to: "flow.yaml")
+        try folder.write("number,wanted\n1,nothing\n2,more\n", to: "list.csv")
+        let outcome = try await Self.campaign(
+            folder,
+            [
+                "--list", folder.path("list.csv"), "--flow", folder.path("flow.yaml"), "--to",
+                "sip:${target.number}@127.0.0.1:\(sipp.port)", "--record"
+            ])
+        #expect(outcome.status == .failed)
+        let page = folder.text("report/report.html")
+        #expect(page.components(separatedBy: "src='data:audio/wav;base64,").count == 2, "\(folder.text("report/results.jsonl"))")
+        #expect(page.contains("aria-label='waveform'"))
+        let kept = try FileManager.default.contentsOfDirectory(atPath: folder.path("report/audio"))
+        #expect(kept == ["2-1.wav"])
+    }
+
     /// Prometheus sees how far it is: while calls run, as of this process, and of the whole list.
     @Test(.enabled(if: PeerProgram.isInstalled("curl"), "curl is not installed"))
     func metricsWhileItRuns() async throws {

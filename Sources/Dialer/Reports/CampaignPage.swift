@@ -5,6 +5,8 @@ import FlowEngine
 
 struct CampaignPage {
     private let name: String
+    private let folder: String
+    private var room = CallAudio.most
     private let from: Double
     private let step: Double
     /// Calls that began minus those that ended, in each step.
@@ -16,8 +18,10 @@ struct CampaignPage {
     private static let most = 1000
     private static let steps = 240
 
-    init(_ name: String, _ span: (from: Double, until: Double)?) {
+    /// - Parameter folder: where the recordings are.
+    init(_ name: String, _ span: (from: Double, until: Double)?, folder: String) {
         self.name = name
+        self.folder = folder
         from = span?.from ?? 0
         step = max(1, ((span?.until ?? 0) - from) / Double(Self.steps))
         let count = Int(((span?.until ?? 0) - from) / step) + 2
@@ -43,6 +47,9 @@ struct CampaignPage {
                 failures += "<tr><td>\(Markup.escaped(missed.name))</td><td>\(Markup.escaped(missed.actual))</td></tr>"
             }
             failures += "</table>"
+        }
+        if let audio = CallAudio.figure(CallAudio.path(row: row.row, attempt: row.number), in: folder, room: &room) {
+            failures += audio
         }
         if let ladder = row.ladder {
             failures += "<details><summary>messages</summary><pre>\(Markup.escaped(ladder))</pre></details>"

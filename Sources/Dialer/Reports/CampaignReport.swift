@@ -81,7 +81,7 @@ package enum CampaignReport {
         }
         let (results, calls) = (try open("results.jsonl"), try open("calls.csv"))
         let (junit, page, sum) = (try open("junit.xml"), try open("report.html"), try open("summary.json"))
-        var html = CampaignPage(name, span)
+        var html = CampaignPage(name, span, folder: folder)
         calls.write(CallsTable.heading)
         junit.write(JUnit.begin(name, summary.counts, span))
         var rowsSeen = 0

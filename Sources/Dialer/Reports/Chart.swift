@@ -121,6 +121,7 @@ enum Page {
         .tiles { display: flex; flex-wrap: wrap; gap: 1em } .tile { border: 1px solid #ddd; border-radius: 6px; padding: .5em 1em }
         .tile b { display: block; font-size: 1.6em } .charts { display: flex; flex-wrap: wrap; gap: 1em }
         figure { margin: 0; flex: 1 1 400px; max-width: 660px } figcaption { font-weight: 600 } svg { width: 100%; height: auto }
+        .audio { max-width: 640px } .audio svg { height: 80px; background: #fafafa } .audio audio { width: 100%; height: 32px }
         svg text { font: 11px system-ui, sans-serif; fill: #555 } .grid { stroke: #e4e4e4 }
         table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: .25em .6em; border-bottom: 1px solid #eee; vertical-align: top }
         pre { background: #f6f6f6; padding: .6em; overflow: auto; font-size: 12px; line-height: 1.3 } .bad { color: \(bad) } .good { color: \(good) }

@@ -4,6 +4,7 @@ import Basics
 import CallEngine
 import Dialer
 import FlowEngine
+import Glibc
 import Reactor
 import Store
 
@@ -14,10 +15,12 @@ struct CampaignDialer: Sendable {
     private let ladders: CallLadders
     private let place: CampaignPlace
     private let control: EpollLoop
+    /// The report's folder, when calls are recorded; of those that passed nothing is kept.
+    private let folder: String?
 
     init(
         _ plan: CampaignPlan, _ flow: Flow, _ party: CallingParty, _ ladders: CallLadders, _ place: CampaignPlace,
-        _ control: EpollLoop
+        _ control: EpollLoop, recordsInto folder: String?
     ) {
         self.plan = plan
         self.flow = flow
@@ -25,6 +28,7 @@ struct CampaignDialer: Sendable {
         self.ladders = ladders
         self.place = place
         self.control = control
+        self.folder = folder
     }
 
     /// Runs the campaign on the control loop and waits for its end.
@@ -64,6 +68,10 @@ struct CampaignDialer: Sendable {
             arguments: attempt.variables)
         order.campaign = .object(["name": .string(plan.name)])
         order.target = attempt.target
+        if let folder {
+            order.recording = RecordingRequest(
+                path: "\(folder)/\(CallAudio.path(row: attempt.row, attempt: attempt.number))", channels: .stereo)
+        }
         let placed = order
         tasks.spawn { then(await result(of: placed, attempt)) }
     }
@@ -92,6 +100,7 @@ struct CampaignDialer: Sendable {
         result.score = VoiceQuality.meanOpinionScore(of: call.media, codec: call.codec)
         let ladder = ladders.take(report.callID, here: "this side", there: "the other side")
         if verdict != .passed { result.ladder = ladder }
+        if verdict == .passed, let recording = report.recording { unlink(recording.path) }
         return result
     }
 }

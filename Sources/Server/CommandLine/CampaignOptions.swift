@@ -20,6 +20,7 @@ package struct CampaignOptions: Sendable {
             CommandOption("--report", "FOLDER", "reports and the campaign's database (default: run/NAME)"),
             CommandOption("--resume", nil, "goes on with the campaign of that folder, or of --workers"),
             CommandOption("--name", "NAME", "what the campaign is called (default: as its file says, or its file's name)"),
+            CommandOption("--record", nil, "records each call; the report plays those that did not pass"),
             CommandOption("--http", "ADDRESS:PORT", "metrics for Prometheus while it runs"),
             .workers,
             .lease,
@@ -50,6 +51,7 @@ package struct CampaignOptions: Sendable {
     package var resume: Bool
     package var loops: Int?
     package var json: Bool
+    package var records: Bool
     /// Where metrics are; nil: nowhere.
     package var http: SocketAddress?
     package var name: String?
@@ -72,6 +74,7 @@ package struct CampaignOptions: Sendable {
         rate = try arguments.rate("--rate")
         name = arguments.value("--name")
         if name == "" { throw CommandFailure(.wrong, "--name is empty") }
+        records = arguments.has("--record")
         http = try arguments.address("--http")
         workers = try arguments.workers(sources)
         lease = try arguments.lease()

@@ -116,7 +116,7 @@ package enum CallCommand {
         recording.complete ? "recording: \(recording.path)" : "recording (not complete: \(recording.detail)): \(recording.path)"
     }
 
-    private static func absolute(_ path: String) -> String {
+    static func absolute(_ path: String) -> String {
         path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 

@@ -41,7 +41,10 @@ package enum CampaignCommand {
             metrics = page
         }
         defer { metrics?.close() }
-        let (problem, figures) = await CampaignDialer(plan, flow, party, ladders, place, control).run(
+        if options.records { try OutputFolder.make("\(folder)/audio") }
+        let (problem, figures) = await CampaignDialer(
+            plan, flow, party, ladders, place, control, recordsInto: options.records ? CallCommand.absolute(folder) : nil
+        ).run(
             stops, metrics: metrics, progress)
         if let problem { throw failure(problem) }
         let wasCut = stops.count > 0
