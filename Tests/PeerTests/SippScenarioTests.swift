@@ -20,7 +20,7 @@ final class ScenarioPeer {
     ) {
         self.port = port ?? Ports.free()
         var words = scenario + ["-i", "127.0.0.1", "-p", "\(self.port)", "-mp", "\(Ports.freeMedia())", "-t", transport]
-        words += ["-m", "\(calls)", "-timeout", "15s", "-timeout_error"]
+        words += ["-m", "\(calls)", "-timeout", "50s", "-timeout_error"]
         // All run in one process, whose number tells nothing apart.
         words += ["-cid_str", "%u-\(self.port)@%s"] + more
         if let target { words.append("127.0.0.1:\(target)") }
@@ -31,7 +31,7 @@ final class ScenarioPeer {
     }
 
     /// How it ended; nil when it did not in time.
-    func outcome() -> ScenarioProgram.Outcome? { ended.wait(within: .seconds(30)) }
+    func outcome() -> ScenarioProgram.Outcome? { ended.wait(within: .seconds(60)) }
 
     func expect(_ status: Int32 = 0, _ place: SourceLocation = #_sourceLocation) {
         let outcome = outcome()
@@ -56,22 +56,58 @@ struct SippScenarioTests {
         return folder.path("\(name).xml")
     }
 
-    @Test("SIPp's embedded scenarios, by its text and by ours, in both roles at once", arguments: pairs)
-    func embedded(_ pair: (caller: String, called: String)) throws {
+    /// One pair, on its way: by SIPp's texts and by ours, in both roles.
+    private struct Running {
+        let sipp: [Sipp]
+        let ours: [ScenarioPeer]
+
+        init(_ pair: (caller: String, called: String), _ folder: TemporaryFolder) throws {
+            let sippCalled = try Sipp(.builtIn(pair.called), calls: 6, limit: 50)
+            let ourCalled = ScenarioPeer(["-sf", try dumped(pair.called, in: folder)], calls: 3)
+            let ourOwnCalled = ScenarioPeer(["-sn", pair.called], calls: 3)
+            let dumped = ScenarioPeer(["-sf", try dumped(pair.caller, in: folder)], target: sippCalled.port, calls: 3)
+            let own = ScenarioPeer(["-sn", pair.caller], target: sippCalled.port, calls: 3)
+            let sippCaller = try Sipp(.builtIn(pair.caller), target: ourCalled.port, calls: 3, limit: 50)
+            let sippCallerToOwn = try Sipp(.builtIn(pair.caller), target: ourOwnCalled.port, calls: 3, limit: 50)
+            sipp = [sippCaller, sippCallerToOwn, sippCalled]
+            ours = [dumped, own, ourCalled, ourOwnCalled]
+        }
+    }
+
+    /// Their pauses are long: all at once.
+    @Test("SIPp's embedded scenarios, by its text and by ours, in both roles")
+    func embedded() throws {
         let folder = try TemporaryFolder()
-        let sippCalled = try Sipp(.builtIn(pair.called), calls: 6)
-        let ourCalled = ScenarioPeer(["-sf", try Self.dumped(pair.called, in: folder)], calls: 3)
-        let ourOwnCalled = ScenarioPeer(["-sn", pair.called], calls: 3)
-        let dumped = ScenarioPeer(["-sf", try Self.dumped(pair.caller, in: folder)], target: sippCalled.port, calls: 3)
-        let own = ScenarioPeer(["-sn", pair.caller], target: sippCalled.port, calls: 3)
-        let sippCaller = try Sipp(.builtIn(pair.caller), target: ourCalled.port, calls: 3)
-        let sippCallerToOwn = try Sipp(.builtIn(pair.caller), target: ourOwnCalled.port, calls: 3)
-        dumped.expect()
-        own.expect()
-        sippCaller.expectSuccess()
-        sippCallerToOwn.expectSuccess()
-        sippCalled.expectSuccess()
-        ourCalled.expect()
-        ourOwnCalled.expect()
+        let running = try Self.pairs.map { try Running($0, folder) }
+        for pair in running {
+            for end in pair.ours { end.expect() }
+            for end in pair.sipp { #expect(end.status(.seconds(60)) == 0, "\(end.folder.text("errors.log").suffix(800))") }
+        }
+    }
+
+    @Test(
+        "third party call control: sipp at some of the four ends",
+        arguments: ["sipp at A and B", "sipp as controller A", "sipp as controller B"])
+    func thirdParty(_ who: String) throws {
+        let isController = who.contains("controller")
+        let twin = Ports.free()
+        let (a, b) = (Ports.free(), Ports.free())
+        var ends: [ScenarioPeer] = []
+        var sipps: [Sipp] = []
+        func start(_ name: String, isSipp: Bool, port: UInt16, target: UInt16?, more: [String] = []) throws {
+            if isSipp {
+                sipps.append(try Sipp(.builtIn(name), target: target, calls: 2, limit: 50, port: port, more: more))
+            } else {
+                ends.append(ScenarioPeer(["-sn", name], target: target, calls: 2, port: port, more: more))
+            }
+        }
+        try start("3pcc-A", isSipp: !isController, port: a, target: nil)
+        try start("3pcc-B", isSipp: !isController, port: b, target: nil)
+        let pcc = ["-3pcc", "127.0.0.1:\(twin)"]
+        try start("3pcc-C-B", isSipp: who.hasSuffix("controller B"), port: Ports.free(), target: b, more: pcc)
+        _ = Ports.wait(for: [(.tcp, twin)], .seconds(5))
+        try start("3pcc-C-A", isSipp: who.hasSuffix("controller A"), port: Ports.free(), target: a, more: pcc)
+        for end in ends { end.expect() }
+        for end in sipps { #expect(end.status(.seconds(60)) == 0, "\(end.folder.text("errors.log").suffix(800))") }
     }
 }

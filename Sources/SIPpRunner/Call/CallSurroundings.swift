@@ -2,7 +2,7 @@
 
 package import Basics
 package import Dialer
-import SIP
+package import SIP
 
 /// What became of a message that was to go out.
 package enum SendOutcome {
@@ -88,6 +88,8 @@ package protocol CallSurroundings: AnyObject {
     func file(_ name: String) -> InjectionFile?
     func defaultMessage(_ message: DefaultMessage) -> Template
 
+    /// A message of the far end, which may tell where it takes media.
+    func described(_ message: Message, call: ScenarioCall)
     func log(_ text: [UInt8])
     func warn(_ text: String)
     func responded(_ timer: Int, after time: Duration, of call: ScenarioCall)

@@ -6,10 +6,13 @@ import SIP
 extension ScenarioCall {
     /// Performs a step's actions in their order; false when the call is over by one of them.
     func act(_ step: Step, message: Message?, command: [UInt8]? = nil) -> Bool {
+        failsCheck = false
         for action in step.actions {
             // A step without a message looks at the last one.
             perform(action, message ?? lastReceived, command)
             if isOver { return false }
+            // The actions behind a check that does not hold are left out, as SIPp does.
+            if failsCheck { break }
         }
         return true
     }
@@ -21,12 +24,12 @@ extension ScenarioCall {
         case .warning(let template): run.warn(text(expand(template)))
         case .error(let template):
             run.fatal(text(expand(template)))
-            fail(.callRejected)
+            halt()
         case .arithmetic(let operation, let target, let source): arithmetic(operation, target, number(source))
         case .assignText(let target, let template): set(target, .text(expand(template)))
         case .toDouble(let target, let variable):
             let found = value(variable)
-            if let number = found.number {
+            if let number = Decimal6.whole(found.octets) {
                 set(target, .number(number))
             } else {
                 run.warn("Invalid double conversion from $\(scenario.variables.names[variable]): '\(text(found.octets))'")
@@ -36,8 +39,8 @@ extension ScenarioCall {
         case .compare(let variable, let comparison, let source, let target, let check):
             let holds = comparison.holds(value(variable).number ?? 0, number(source))
             if let target { set(target, .flag(holds)) }
-            if check.mustHold, !holds { fail(.testDoesntMatch, sayingGoodbye: true) }
-            if check.mustNotHold, holds { fail(.testShouldntMatch, sayingGoodbye: true) }
+            if check.mustHold, !holds { checkFailed(.testDoesntMatch) }
+            if check.mustNotHold, holds { checkFailed(.testShouldntMatch) }
         case .trim(let variable): set(variable, .text(OctetText.trimmed(value(variable).octets)))
         case .urlEncode(let variable): set(variable, .text(OctetText.urlEncoded(value(variable).octets)))
         case .urlDecode(let variable): set(variable, .text(OctetText.urlDecoded(value(variable).octets)))
@@ -64,14 +67,22 @@ extension ScenarioCall {
         case .command(let template): run.execute(text(expand(template)))
         case .stopCall: fail(.callRejected, sayingGoodbye: true)
         case .stopGracefully: run.stop(gracefully: true)
-        case .stopNow: run.stop(gracefully: false)
+        case .stopNow:
+            run.stop(gracefully: false)
+            halt()
         case .media(let media):
             let template: Template
             switch media {
-            case .pcap(let text), .digits(let text), .stream(let text), .echo(let text): template = text
+            case .pcap(let text, _), .digits(let text), .stream(let text), .echo(let text): template = text
             }
             run.play(media, text: text(expand(template)), of: self)
         }
+    }
+
+    /// A check did not hold: the scenario goes on, and the call has failed when it is over. The last one tells why.
+    private func checkFailed(_ cause: FailureCause) {
+        failedCheck = cause
+        failsCheck = true
     }
 
     private func number(_ source: Action.NumberSource) -> Double {
@@ -104,8 +115,8 @@ extension ScenarioCall {
         }
         let order = left == right ? 0.0 : left.lexicographicallyPrecedes(right) ? -1 : 1
         if let target { set(target, .number(order)) }
-        if check.mustHold, order != 0 { fail(.strcmpDoesntMatch, sayingGoodbye: true) }
-        if check.mustNotHold, order == 0 { fail(.strcmpShouldntMatch, sayingGoodbye: true) }
+        if check.mustHold, order != 0 { checkFailed(.strcmpDoesntMatch) }
+        if check.mustNotHold, order == 0 { checkFailed(.strcmpShouldntMatch) }
     }
 
     private func jump(to target: Double, _ line: Int) {
@@ -119,7 +130,7 @@ extension ScenarioCall {
 
     private func fatal(_ message: String, _ line: Int) {
         run.fatal("\(scenario.file):\(line): \(message)")
-        fail(.callRejected)
+        halt()
     }
 
     private func edit(_ action: Action.Kind) {
@@ -140,7 +151,7 @@ extension ScenarioCall {
 
     private func noFile(_ name: Template) {
         run.fatal("there is no injection file \(text(expand(name))); give it by -inf")
-        fail(.callRejected)
+        halt()
     }
 
     // MARK: ereg
@@ -152,13 +163,13 @@ extension ScenarioCall {
         case .message: subject = (command ?? message?.octets ?? [])[...]
         case .body: subject = message?.body ?? []
         case .variable(let variable): subject = value(variable).octets[...]
-        case .header(let name):
+        case .header(let name, let lead):
             guard let header = header(name, search.occurrence, message, command) else {
-                if search.mustMatch { return fail(.regexpHdrNotFound, sayingGoodbye: true) }
                 for target in search.targets { set(target, .noMatch) }
+                if search.mustMatch { checkFailed(.regexpHdrNotFound) }
                 return
             }
-            subject = header
+            subject = header.starts(with: lead) ? header.dropFirst(lead.count) : header
         }
         found = search.pattern.match(subject)
         for (group, target) in search.targets.enumerated() {
@@ -170,23 +181,26 @@ extension ScenarioCall {
         }
         if search.mustMatch, found.isEmpty {
             run.warn("Failed regexp match: looking in '\(text(subject))', with regexp '\(search.pattern.source)'")
-            fail(.regexpDoesntMatch, sayingGoodbye: true)
+            checkFailed(.regexpDoesntMatch)
         }
         if search.mustNotMatch, !found.isEmpty {
             run.warn("Regexp matched but should not: looking in '\(text(subject))', with regexp '\(search.pattern.source)'")
-            fail(.regexpShouldntMatch, sayingGoodbye: true)
+            checkFailed(.regexpShouldntMatch)
         }
     }
 
-    /// The value of a header: all of its rows together, or the n-th.
+    /// What stands behind the colon of a header, blanks and all: of all its rows together, or of the n-th.
     private func header(_ name: String, _ occurrence: Int?, _ message: Message?, _ command: [UInt8]?) -> ArraySlice<UInt8>? {
-        guard let message else { return command.flatMap { OctetText.line(beginningWith: name, in: $0) } }
+        guard let message, command == nil else { return command.flatMap { OctetText.line(beginningWith: name, in: $0) } }
         let kind = HeaderKind(name: name)
         let rows = message.rows.filter { $0.kind == kind && (kind != .other || Self.isSame(message[$0.name], name)) }
-        if let occurrence { return rows.indices.contains(occurrence - 1) ? message[rows[occurrence - 1].value] : nil }
+        func content(_ row: HeaderRow) -> ArraySlice<UInt8> {
+            message.octets[Int(row.name.end)..<Int(row.value.end)].drop { $0 != UInt8(ascii: ":") }.dropFirst()
+        }
+        if let occurrence { return rows.indices.contains(occurrence - 1) ? content(rows[occurrence - 1]) : nil }
         guard let first = rows.first else { return nil }
-        if rows.count == 1 { return message[first.value] }
-        return Array(rows.map { message[$0.value] }.joined(separator: Array(", ".utf8)))[...]
+        if rows.count == 1 { return content(first) }
+        return content(first) + rows.dropFirst().flatMap { Array(", ".utf8) + message[$0.value] }
     }
 }
 

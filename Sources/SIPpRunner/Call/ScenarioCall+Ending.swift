@@ -5,7 +5,18 @@ import SIP
 
 extension ScenarioCall {
     /// The scenario was walked to its end.
-    func succeed() { end(isSuccess: true) }
+    func succeed() {
+        if let failedCheck { return fail(failedCheck) }
+        end(isSuccess: true)
+    }
+
+    /// The run is over in the middle of the call: nothing more happens, and nothing is counted.
+    func halt() {
+        isOver = true
+        retransmitAt = .never
+        pausedUntil = .never
+        receiveUntil = .never
+    }
 
     /// The call failed. `cause` nil: it was ended from outside.
     /// - Parameter sayingGoodbye: the peer is told, as far as the behaviours allow.

@@ -81,7 +81,9 @@ extension ScenarioCall {
             case .file(let name): buffer.append(run.contents(of: text(expanded(name))))
             case .variable(let variable): buffer.append(value(variable).octets)
             case .fill(let variable, let text):
-                for _ in 0..<max(0, min(Int(value(variable).number ?? 0), 65_000)) { buffer.append(text) }
+                // So many octets in all, the text again and again.
+                let count = max(0, min(Int(value(variable).number ?? 0), 65_000))
+                for place in 0..<(text.isEmpty ? 0 : count) { buffer.append(text[place % text.count]) }
             case .date: buffer.append(text: DateText.rfc3261(run.wallClock))
             case .timestamp: buffer.append(text: DateText.stamp(run.wallClock, rfc3339: run.settings.rfc3339))
             case .authentication(let parameters):
@@ -91,9 +93,10 @@ extension ScenarioCall {
                     credentialsAt = buffer.count
                     credentials = parameters
                 }
-            case .mediaPort(let offset): buffer.append(number: run.mediaPort(of: self, isAutomatic: false) + offset)
-            case .autoMediaPort(let offset): buffer.append(number: run.mediaPort(of: self, isAutomatic: true) + offset)
-            case .streamPort(let isVideo, let offset): buffer.append(number: run.streamPort(of: self, isVideo: isVideo) + offset)
+            case .mediaPort(let offset): writePort(run.mediaPort(of: self, isAutomatic: false) + offset, into: buffer)
+            case .autoMediaPort(let offset): writePort(run.mediaPort(of: self, isAutomatic: true) + offset, into: buffer)
+            case .streamPort(let isVideo, let offset):
+                writePort(run.streamPort(of: self, isVideo: isVideo) + offset, into: buffer)
             case .serverIP: buffer.append(text: run.constant(.localIP))
             case .localPort(let offset): buffer.append(number: run.localPort(of: self) + offset)
             case .masterKey(let name, let reuse): buffer.append(text: masterKey(name, reuse: reuse))
@@ -104,6 +107,19 @@ extension ScenarioCall {
             buffer.write(number: length, rightOf: lengthAt, width: 5)
         }
         if credentialsAt >= 0 { writeCredentials(credentials, into: buffer, at: credentialsAt) }
+    }
+
+    /// Writes a port, which on a line `m=` is where the call's media come from.
+    private func writePort(_ port: Int, into buffer: OctetBuffer) {
+        var start = buffer.count
+        while start > 0, buffer[start - 1] != UInt8(ascii: "\n") { start -= 1 }
+        switch String(decoding: buffer.octets[start..<min(start + 7, buffer.count)], as: UTF8.self) {
+        case "m=audio": offeredAudio = port
+        case "m=video": offeredVideo = port
+        case "m=image": offeredImage = port
+        default: break
+        }
+        buffer.append(number: port)
     }
 
     /// The message that keywords about the last one mean: the one whose actions are running, or the last that moved the call.

@@ -112,6 +112,7 @@ extension ScenarioCall {
         index = before
         statistics.steps[place].received += 1
         lastSeen = message
+        if !receiving.ignoresBody { run.described(message, call: self) }
         let goesOn = act(step, message: message)
         lastSeen = nil
         guard goesOn else { return }

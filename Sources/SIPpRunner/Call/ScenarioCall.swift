@@ -22,6 +22,10 @@ package final class ScenarioCall {
     /// Ended in order, and waiting for late messages.
     package internal(set) var isInTimewait = false
 
+    /// A check of an action that did not hold.
+    var failedCheck: FailureCause?
+    /// One of the actions that are running did so.
+    var failsCheck = false
     /// The message whose actions are running.
     var lastSeen: Message?
     /// Where a `jump` leads.
@@ -85,6 +89,10 @@ package final class ScenarioCall {
     package var link: AnyObject?
     package var media: AnyObject?
     package var destination: SocketAddress?
+    /// The ports that the call's own description names.
+    package internal(set) var offeredAudio: Int?
+    package internal(set) var offeredVideo: Int?
+    package internal(set) var offeredImage: Int?
     /// The remote end that a message of the call came from.
     package var source: SocketAddress?
     /// What is told of a call that failed (`-trace_calldebug`).
@@ -311,6 +319,11 @@ package final class ScenarioCall {
         case .user: if let userValues { userValues.values[variable] = value } else { values[variable] = value }
         case .global: run.globals.values[variable] = value
         }
+    }
+
+    /// The keys that were heard so far.
+    package func heard(_ digits: String) {
+        if let variable = scenario.digits { set(variable, .text(Array(digits.utf8))) }
     }
 
     /// Keeps a line for the report of a call that fails.

@@ -1,54 +1,304 @@
-// The media of a run: the echo of -rtp_echo, and what scenarios play.
+// The media of a run: sockets by port, the echo of -rtp_echo, the commands of `exec`, and what all of it came to.
 
 import Basics
+import Dialer
 import Reactor
+import SIP
 
 final class RunMedia {
     private unowned let run: ScenarioRun
-    private var echoes: [DatagramSocket] = []
+    let loop: EventLoop
+    /// Where packets are put together.
+    let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 2048, alignment: 8)
+    /// The payload type of keys that nobody named: SIPp's.
+    static let standardKeys: UInt8 = 96
+
+    /// A socket, who hears by it, and how many calls use it.
+    private final class Port {
+        let socket: DatagramSocket
+        var calls = 0
+        var bySource: [SocketAddress: CallMedia] = [:]
+        unowned var last: CallMedia?
+
+        init(_ socket: DatagramSocket) { self.socket = socket }
+    }
+
+    private var ports: [Int: Port] = [:]
+    private var echoPorts: Set<Int> = []
+    private var captures: [String: CaptureFile] = [:]
+    private var payloads: [String: StreamPayloads] = [:]
+    private var freePairs: [Int] = []
+    private var nextPair: Int
+    private var pairs: [Int: (audio: Int, video: Int)] = [:]
+    /// The scenario plays something, or what comes is asked for.
+    let isNeeded: Bool
+
     /// The global echo, which the action `rtp_echo` stops and resumes.
     var isEchoing = true
     private(set) var echoed = 0
     /// A check of returned RTP failed.
     private(set) var checkFailed = false
 
+    // Of calls that are over
+    private var calls = 0
+    private var sent = 0
+    private var received: UInt64 = 0
+    private var lost: UInt64 = 0
+    private var oneWay = 0
+    private var jitters = Histogram()
+    /// In thousandths.
+    private var scores = Histogram()
+    private var digits: [String: Int] = [:]
+
     init(run: ScenarioRun) {
         self.run = run
+        loop = run.loop
+        nextPair = run.options.mediaPort
+        isNeeded = run.options.json != nil || run.scenario.digits != nil || run.scenario.steps.contains { $0.playsMedia }
     }
+
+    deinit { packet.deallocate() }
+
+    var standardPort: Int { run.options.mediaPort }
 
     /// Sends back what comes to the media port and to the port two above.
     func openEcho() throws(RunFailure) {
         for offset in [0, 2] {
-            let address = SocketAddress(ip: run.addresses.media, port: UInt16(clamping: run.options.mediaPort + offset))
-            do throws(SystemError) {
-                let socket = try run.loop.bindDatagram(to: address)
-                socket.onReceive = { [unowned self, unowned socket] octets, source in
-                    guard isEchoing else { return }
-                    echoed += 1
-                    socket.send(octets, to: source)
-                }
-                echoes.append(socket)
-            } catch {
-                throw .bind("-rtp_echo: \(error)")
-            }
+            let port = run.options.mediaPort + offset
+            echoPorts.insert(port)
+            if let problem = open(port) { throw .bind("-rtp_echo: \(problem)") }
         }
     }
 
-    func streamPort(of call: ScenarioCall, isVideo: Bool) -> Int { run.options.mediaPort }
+    // MARK: Sockets
 
-    func play(_ action: Action.Media, _ text: String, of call: ScenarioCall) {
-        run.fatal("exec of media (\(text)) is not built yet")
+    private func open(_ port: Int) -> SystemError? {
+        guard ports[port] == nil else { return nil }
+        var options = DatagramOptions()
+        options.stampsArrival = true
+        do throws(SystemError) {
+            let socket = try loop.bindDatagram(
+                to: SocketAddress(ip: run.addresses.media, port: UInt16(clamping: port)), options: options)
+            let entry = Port(socket)
+            ports[port] = entry
+            socket.onReceive = { [unowned self, unowned entry] octets, source in
+                received(octets, source, entry, isEcho: echoPorts.contains(port))
+            }
+            return nil
+        } catch {
+            return error
+        }
     }
 
-    func release(_ call: ScenarioCall) {}
+    private func received(_ octets: UnsafeRawBufferPointer, _ source: SocketAddress, _ entry: Port, isEcho: Bool) {
+        if isEcho, isEchoing {
+            echoed += 1
+            entry.socket.send(octets, to: source)
+        }
+        let media = entry.bySource[source] ?? (entry.calls == 1 ? entry.last : nil)
+        media?.receive(octets, from: source, at: entry.socket.arrival, on: entry.socket)
+    }
+
+    func socket(_ port: Int) -> DatagramSocket? { ports[port]?.socket }
+
+    /// The socket of a port, opened when it is not there; nil when it cannot be.
+    func socket(_ port: Int, for media: CallMedia, isNew: Bool) -> DatagramSocket? {
+        if let problem = open(port) {
+            run.warn("media: \(problem)")
+            return nil
+        }
+        guard let entry = ports[port] else { return nil }
+        if isNew {
+            entry.calls += 1
+            entry.last = media
+        }
+        return entry.socket
+    }
+
+    /// What comes from there to a port is a call's.
+    func note(_ remote: SocketAddress, on port: Int, _ media: CallMedia) { ports[port]?.bySource[remote] = media }
+
+    /// A pair of ports that no other call has (`[rtpstream_audio_port]`), the next one with each call.
+    func streamPort(of call: ScenarioCall, isVideo: Bool) -> Int {
+        if let pair = pairs[call.number] { return isVideo ? pair.video : pair.audio }
+        let first = freePairs.popLast() ?? nextPair
+        if first == nextPair { nextPair = nextPair + 4 > 65_000 ? run.options.mediaPort : nextPair + 4 }
+        pairs[call.number] = (first, first + 2)
+        return isVideo ? first + 2 : first
+    }
+
+    // MARK: Calls
+
+    private func media(of call: ScenarioCall) -> CallMedia {
+        if let media = call.media as? CallMedia { return media }
+        let media = CallMedia(self, call)
+        call.media = media
+        return media
+    }
+
+    /// A message of the far end, which may describe its media.
+    func heard(_ message: Message, of call: ScenarioCall) {
+        let look = message.body.isEmpty ? nil : MediaLook(message.body)
+        guard look != nil || call.media != nil else { return }
+        let media = media(of: call)
+        if let look { media.look = look }
+        media.listen()
+    }
+
+    func play(_ action: Action.Media, _ text: String, of call: ScenarioCall) {
+        let media = media(of: call)
+        do throws(StreamProblem) {
+            switch action {
+            case .pcap(_, let medium): media.play(CapturePlayer(try capture(text), start: loop.now), on: medium)
+            case .digits: try playKeys(text, media)
+            case .stream: try playStream(text, media)
+            case .echo: try setEcho(text, media)
+            }
+        } catch {
+            run.fatal(error.message)
+        }
+    }
+
+    private func capture(_ text: String) throws(StreamProblem) -> CaptureFile {
+        if let known = captures[text] { return known }
+        do throws(CaptureFile.Problem) {
+            let file = try CaptureFile(path: run.path(of: text))
+            captures[text] = file
+            return file
+        } catch {
+            throw StreamProblem(error.message)
+        }
+    }
+
+    private func playKeys(_ text: String, _ media: CallMedia) throws(StreamProblem) {
+        let words = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard let milliseconds = words.count > 1 ? Int(words[1].filter { $0 != " " }) : 200, (50...2000).contains(milliseconds)
+        else {
+            throw StreamProblem("play_dtmf \"\(text)\": a key is pressed for 50 to 2000 ms")
+        }
+        let type = media.look?.keys ?? Self.standardKeys
+        let digits = String(words[0].filter { $0 != " " })
+        guard let keys = KeySequence(digits: digits, milliseconds: milliseconds, payloadType: type) else {
+            throw StreamProblem("play_dtmf \"\(text)\": keys are 0-9 * # A-D")
+        }
+        media.press(keys)
+    }
+
+    private func playStream(_ text: String, _ media: CallMedia) throws(StreamProblem) {
+        switch try StreamCommand.read(text).get() {
+        case .pause: media.pause(true, text.hasSuffix("vpattern") ? .video : text.hasSuffix("apattern") ? .audio : nil)
+        case .resume: media.pause(false, text.hasSuffix("vpattern") ? .video : text.hasSuffix("apattern") ? .audio : nil)
+        case .file(let path, let loops, let type, let codec):
+            let format = try format(type, codec, text)
+            let key = "\(path),\(type),\(codec ?? "")"
+            let payloads: StreamPayloads
+            if let known = self.payloads[key] {
+                payloads = known
+            } else {
+                payloads = try StreamPayloads(path: run.path(of: path), format: format)
+                self.payloads[key] = payloads
+            }
+            let player = StreamPlayer(
+                payloads, format, payloadType: type, loops: loops, source: media.source(.audio), start: loop.now)
+            media.stream(player, on: .audio)
+        case .pattern(let octet, let type, let codec, let isVideo):
+            let format = try format(type, codec ?? (isVideo ? "H264/90000" : nil), text)
+            let payloads = StreamPayloads.plain([UInt8](repeating: octet, count: format.octets), size: format.octets)
+            let source = media.source(isVideo ? .video : .audio)
+            let player = StreamPlayer(
+                payloads, format, payloadType: type, loops: -1, source: source, start: loop.now, isPattern: true)
+            media.stream(player, on: isVideo ? .video : .audio, pattern: octet)
+        }
+    }
+
+    private func format(_ type: UInt8, _ codec: String?, _ text: String) throws(StreamProblem) -> StreamFormat {
+        guard let format = StreamFormat(payloadType: type, name: codec) else {
+            throw StreamProblem(
+                "rtp_stream \"\(text)\": payload type \(type)\(codec.map { " \($0)" } ?? "") is unknown; there are 0, 8, 9, 13, 18, and from 96 on iLBC/8000, H264/90000, opus/48000, L16/16000"
+            )
+        }
+        return format
+    }
+
+    private func setEcho(_ text: String, _ media: CallMedia) throws(StreamProblem) {
+        let word = text.prefix { $0 != "," }
+        switch word {
+        case "startaudio", "updateaudio": media.echo(.audio, true)
+        case "stopaudio": media.echo(.audio, false)
+        case "startvideo", "updatevideo": media.echo(.video, true)
+        case "stopvideo": media.echo(.video, false)
+        default:
+            throw StreamProblem(
+                "rtp_echo \"\(text)\": it is startaudio, updateaudio, stopaudio, startvideo, updatevideo or stopvideo")
+        }
+    }
+
+    /// The call is over: what it heard is added up, and its ports are free.
+    func release(_ call: ScenarioCall) {
+        if let pair = pairs.removeValue(forKey: call.number) { freePairs.insert(pair.audio, at: 0) }
+        guard let media = call.media as? CallMedia else { return }
+        media.close()
+        call.media = nil
+        add(media)
+        for port in media.ports {
+            guard let entry = ports[port] else { continue }
+            entry.calls -= 1
+            entry.bySource = entry.bySource.filter { $0.value !== media }
+            if entry.last === media { entry.last = entry.bySource.values.first }
+            guard entry.calls == 0, port != run.options.mediaPort, !echoPorts.contains(port) else { continue }
+            entry.socket.close()
+            ports[port] = nil
+        }
+    }
+
+    private func add(_ media: CallMedia) {
+        calls += 1
+        sent += media.sent
+        received += media.received
+        lost += media.lost
+        if media.sent > 0, media.received == 0 { oneWay += 1 }
+        if media.received > 0 { jitters.record(media.jitter.nanoseconds / 1000) }
+        if let score = media.score { scores.record(Int64(score * 1000)) }
+        if !media.digits.isEmpty, digits.count < 100 || digits[media.digits] != nil { digits[media.digits, default: 0] += 1 }
+        if media.patternSent > 0, media.patternReturned == 0 {
+            checkFailed = true
+            run.warn("RTP check: none of the \(media.patternSent) packets of a pattern came back")
+        }
+    }
 
     func close() {
-        for socket in echoes { socket.close() }
-        echoes = []
+        for entry in ports.values { entry.socket.close() }
+        ports = [:]
     }
 
     // MARK: Results
 
-    var summaryLines: [String] { echoed > 0 ? ["  RTP packets sent back: \(echoed)"] : [] }
-    var description: JSONText { .object([("echoed", .count(echoed))]) }
+    var summaryLines: [String] {
+        var lines: [String] = []
+        if echoed > 0 { lines.append("  RTP packets sent back: \(echoed)") }
+        if sent > 0 || received > 0 {
+            lines.append("  RTP: \(sent) sent, \(received) received, \(lost) lost, \(oneWay) calls one way")
+        }
+        if scores.count > 0 {
+            lines.append(
+                "  MOS: p5 \(Decimal6.short(score(0.05))), p50 \(Decimal6.short(score(0.5)))   jitter p99: \(Decimal6.short(Double(jitters.quantile(0.99)) / 1000)) ms"
+            )
+        }
+        for (digits, count) in digits.sorted(by: { $0.key < $1.key }) { lines.append("  Digits \(digits): \(count)") }
+        return lines
+    }
+
+    private func score(_ share: Double) -> Double { Double(scores.quantile(share)) / 1000 }
+
+    var description: JSONText {
+        func quality(_ share: Double) -> JSONText { scores.count == 0 ? .null : .number(score(share), digits: 2) }
+        func jitter(_ share: Double) -> JSONText { .number(Double(jitters.quantile(share)) / 1000, digits: 3) }
+        return .object([
+            ("echoed", .count(echoed)), ("calls", .count(calls)), ("sent", .count(sent)), ("received", .count(received)),
+            ("lost", .count(lost)), ("one_way", .count(oneWay)),
+            ("jitter_ms", .object([("p50", jitter(0.5)), ("p99", jitter(0.99))])),
+            ("mos", .object([("p5", quality(0.05)), ("p50", quality(0.5))])),
+            ("digits", .object(digits.sorted { $0.key < $1.key }.map { (name: $0.key, value: .count($0.value)) }))
+        ])
+    }
 }

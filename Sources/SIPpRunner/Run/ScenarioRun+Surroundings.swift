@@ -4,7 +4,7 @@ package import Basics
 package import Dialer
 import Foundation
 import Reactor
-import SIP
+package import SIP
 
 extension ScenarioRun: CallSurroundings {
     package var now: Instant { loop.now }
@@ -127,6 +127,17 @@ extension ScenarioRun: CallSurroundings {
     }
 
     package func play(_ action: Action.Media, text: String, of call: ScenarioCall) { media.play(action, text, of: call) }
+    package func described(_ message: Message, call: ScenarioCall) {
+        if media.isNeeded { media.heard(message, of: call) }
+    }
+
+    /// A file that a scenario names: beside the scenario, else from where the program runs.
+    func path(of name: String) -> String {
+        guard !name.hasPrefix("/"), let slash = scenario.file.lastIndex(of: "/") else { return name }
+        let beside = String(scenario.file[...slash]) + name
+        return FileManager.default.fileExists(atPath: beside) ? beside : name
+    }
+
     package func echo(_ isOn: Bool) { media.isEchoing = isOn }
 
     package func setDestination(host: String, port: String, transport: String, of call: ScenarioCall) -> Bool {

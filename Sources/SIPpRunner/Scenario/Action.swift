@@ -44,7 +44,8 @@ package struct Action {
     package struct Search {
         package enum Place {
             case message, body
-            case header(String)
+            /// `lead` is not looked at when the header's content begins with it.
+            case header(String, lead: [UInt8])
             case variable(Int)
         }
 
@@ -63,8 +64,12 @@ package struct Action {
         package var mustNotHold = false
     }
 
+    package enum Medium {
+        case audio, video, image
+    }
+
     package enum Media {
-        case pcap(Template)
+        case pcap(Template, Medium)
         case digits(Template)
         case stream(Template)
         /// A command of `rtp_echo` inside `exec`.

@@ -84,7 +84,9 @@ extension ScenarioReader {
                     throw ScenarioError(
                         file, element.line, "int_cmd is stop_call, stop_gracefully or stop_now, not \"\(attribute.value)\"")
                 }
-            case "play_pcap_audio", "play_pcap_video", "play_pcap_image": kind = .media(.pcap(try template()))
+            case "play_pcap_audio": kind = .media(.pcap(try template(), .audio))
+            case "play_pcap_video": kind = .media(.pcap(try template(), .video))
+            case "play_pcap_image": kind = .media(.pcap(try template(), .image))
             case "play_dtmf": kind = .media(.digits(try template()))
             case "rtp_stream": kind = .media(.stream(try template()))
             case "rtp_echo": kind = .media(.echo(try template()))
@@ -100,7 +102,7 @@ extension ScenarioReader {
 
     private mutating func search(_ element: XMLElement) throws(ScenarioError) -> Action.Search {
         guard let source = element["regexp"] else { throw ScenarioError(file, element.line, "<ereg> needs regexp=…") }
-        let pattern = try pattern(source, element, ignoringCase: element["case_indep"] == "true")
+        let pattern = try pattern(source, element)
         let place: Action.Search.Place
         switch element["search_in"] ?? "msg" {
         case "msg": place = .message
@@ -109,7 +111,9 @@ extension ScenarioReader {
             guard let header = element["header"] else {
                 throw ScenarioError(file, element.line, "search_in=\"hdr\" needs header=…")
             }
-            place = .header(String(header.trimmingCharacters(in: .whitespaces).prefix { $0 != ":" }))
+            let name = header.prefix { $0 != ":" }
+            place = .header(
+                name.trimmingCharacters(in: .whitespaces), lead: Array(header.dropFirst(name.count + 1).utf8))
         case "var": place = .variable(try variable(element))
         case let other: throw ScenarioError(file, element.line, "search_in is msg, hdr, body or var, not \"\(other)\"")
         }

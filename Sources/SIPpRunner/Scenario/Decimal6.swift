@@ -7,6 +7,11 @@ package enum Decimal6 {
     /// `%lf`: six decimals.
     package static func text(_ value: Double) -> String { String(format: "%lf", value) }
 
+    /// A number with nothing behind it.
+    package static func whole(_ octets: [UInt8]) -> Double? {
+        Double(String(decoding: octets, as: UTF8.self).trimmingCharacters(in: .whitespaces))
+    }
+
     /// `strtod`: the longest number at the start; nil when there is none.
     package static func number(_ octets: [UInt8]) -> Double? {
         var text = octets

@@ -14,9 +14,9 @@ package final class Pattern {
     /// The whole and at most nine groups are told.
     package static let groupLimit = 10
 
-    package init(_ source: String, ignoringCase: Bool = false) throws(Problem) {
+    package init(_ source: String) throws(Problem) {
         self.source = source
-        let flags = REG_EXTENDED | (ignoringCase ? REG_ICASE : 0)
+        let flags = REG_EXTENDED
         let status = regcomp(&compiled, source, flags)
         guard status == 0 else {
             var text = [CChar](repeating: 0, count: 200)

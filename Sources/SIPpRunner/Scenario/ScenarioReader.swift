@@ -63,6 +63,7 @@ package struct ScenarioReader {
                 referenced.insert(name)
             }
         }
+        referenced.insert("_dtmf")
         parts.acknowledgements = [Int?](repeating: nil, count: parts.transactions.count)
         for (index, step) in parts.steps.enumerated() {
             if case .send(let sending) = step.kind, let named = sending.acknowledges { parts.acknowledgements[named] = index }
@@ -298,9 +299,9 @@ package struct ScenarioReader {
         return value
     }
 
-    func pattern(_ source: String, _ element: XMLElement, ignoringCase: Bool = false) throws(ScenarioError) -> Pattern {
+    func pattern(_ source: String, _ element: XMLElement) throws(ScenarioError) -> Pattern {
         do throws(Pattern.Problem) {
-            return try Pattern(source, ignoringCase: ignoringCase)
+            return try Pattern(source)
         } catch {
             throw ScenarioError(file, element.line, "\"\(source)\" is no regular expression: \(error.reason)")
         }

@@ -99,6 +99,13 @@ package final class Step {
         case variable(Int)
     }
 
+    /// Whether it sends RTP or sends it back.
+    package var playsMedia: Bool {
+        actions.contains {
+            if case .media = $0.kind { true } else { false }
+        }
+    }
+
     package var isPause: Bool {
         switch kind {
         case .pause, .timewait: true
@@ -145,6 +152,8 @@ package final class Scenario {
     package let unexpected: Int?
     package let returnAddress: Int?
     package let pausedUntil: Int?
+    /// The variable `$_dtmf`, which holds the keys that were heard; SIPp has no such thing.
+    package let digits: Int?
     /// Whether a step may match from anywhere behind it.
     package let hasGlobal: Bool
 
@@ -164,6 +173,7 @@ package final class Scenario {
         unexpected = parts.unexpected
         returnAddress = parts.variables.index(of: "_unexp.retaddr")
         pausedUntil = parts.variables.index(of: "_unexp.pausedaddr")
+        digits = parts.variables.index(of: "_dtmf")
         hasGlobal = parts.steps.contains { $0.common.isGlobal }
     }
 
