@@ -241,6 +241,47 @@ def load(program, folder, rate, count, rounds):
     return summary
 
 
+def runner_side(program, scenario, port, target=None, rate=0, count=0):
+    """`ringwright sipp` with a scenario file, calling or called."""
+    arguments = [program, "sipp", "-sf", scenario, "-i", "127.0.0.1", "-nostdin", "-p", str(port)]
+    if target:
+        arguments += ["-r", str(rate), "-l", "15000", "-m", str(count), f"127.0.0.1:{target}"]
+    return Side("ringwright sipp", arguments, counts=runner_counts)
+
+
+def runner_counts(text):
+    found = re.search(r"Successful: (\d+)\s+Failed: (\d+)", text)
+    return {"successful": int(found.group(1)), "failed": int(found.group(2))} if found else {"successful": None, "failed": None}
+
+
+def scenarios(program, folder, rate, count, rounds):
+    """CPU a call of the same scenario files, run by SIPp and by `ringwright sipp`: each as caller and as called end, SIPp at the other."""
+    files = {}
+    for name in ["uac", "uas"]:
+        files[name] = os.path.join(folder, f"{name}.xml")
+        with open(files[name], "w") as output:
+            subprocess.run(["sipp", "-sd", name], stdout=output, check=True)
+    rows = []
+    for _ in range(rounds):
+        for answering, calling in [("sipp", "sipp"), ("ours", "sipp"), ("sipp", "ours")]:
+            port = free_port()
+            answerer = sipp_uas(port) if answering == "sipp" else runner_side(program, files["uas"], port)
+            caller = (sipp_uac(port, rate, count, files["uac"]) if calling == "sipp"
+                      else runner_side(program, files["uac"], free_port(), port, rate, count))
+            row = measure(answerer, caller, count, 60, folder)
+            row["pair"] = f"{answering} {calling}"
+            rows.append(row)
+            print(json.dumps(row), flush=True)
+    def median(side, pair):
+        return statistics.median(row[side] for row in rows if row["pair"] == pair)
+    called, calling = (median("answer_us", "sipp sipp"), median("answer_us", "ours sipp")), (
+        median("place_us", "sipp sipp"), median("place_us", "sipp ours"))
+    summary = {"rate": rate, "sipp_called_us": called[0], "ours_called_us": called[1], "called_ratio": round(called[1] / called[0], 2),
+               "sipp_caller_us": calling[0], "ours_caller_us": calling[1], "caller_ratio": round(calling[1] / calling[0], 2)}
+    print("scenarios:", json.dumps(summary), flush=True)
+    return summary
+
+
 def highest_rate(program, folder, rates, seconds):
     """The highest rate at which no call failed and the run took its planned time, both ends of one kind."""
     summary = {}
@@ -317,7 +358,7 @@ def media(program, folder, calls, seconds):
 def main():
     parser = argparse.ArgumentParser(description="Ringwright beside SIPp and the machine's floor")
     parser.add_argument("--program", required=True, help="the built CallBench")
-    parser.add_argument("--only", choices=["signaling", "load", "transports", "rate", "overload", "media"], action="append")
+    parser.add_argument("--only", choices=["signaling", "load", "scenarios", "transports", "rate", "overload", "media"], action="append")
     parser.add_argument("--rate", type=int, default=4000)
     parser.add_argument("--calls", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -325,7 +366,7 @@ def main():
     parser.add_argument("--media-calls", type=int, default=500)
     parser.add_argument("--media-seconds", type=int, default=15)
     options = parser.parse_args()
-    chosen = options.only or ["signaling", "load", "transports", "rate", "overload", "media"]
+    chosen = options.only or ["signaling", "load", "scenarios", "transports", "rate", "overload", "media"]
     results = {"machine": {"cores": os.cpu_count(), "kernel": os.uname().release}}
     with tempfile.TemporaryDirectory() as folder:
         if "signaling" in chosen:
@@ -333,6 +374,9 @@ def main():
         if "load" in chosen:
             ringwright = os.path.join(os.path.dirname(options.program), "ringwright")
             results["load"] = load(ringwright, folder, options.rate, options.calls, options.rounds)
+        if "scenarios" in chosen:
+            ringwright = os.path.join(os.path.dirname(options.program), "ringwright")
+            results["scenarios"] = scenarios(ringwright, folder, options.rate, options.calls, options.rounds)
         if "transports" in chosen:
             results["transports"] = transports(options.program, folder, options.rate, options.calls, options.rounds)
         if "rate" in chosen:

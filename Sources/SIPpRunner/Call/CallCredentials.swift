@@ -11,7 +11,7 @@ struct CallCredentials {
     var nonceCount: UInt32
 
     /// The row Authorization or Proxy-Authorization, without its line end; nil when no challenge in the message can be answered.
-    func row(for message: Message, method: [UInt8], body: [UInt8], aka: [[UInt8]]) -> [UInt8]? {
+    func row(for message: Message, method: [UInt8], body: [UInt8]) -> [UInt8]? {
         guard
             let challenge = DigestChallenge.all(in: message).first(where: { $0.isProxy == (message.status == 407) })
                 ?? DigestChallenge.all(in: message).first

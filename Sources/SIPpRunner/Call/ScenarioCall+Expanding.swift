@@ -177,12 +177,31 @@ extension ScenarioCall {
         nonceCount += 1
         let credentials = CallCredentials(
             user: text(user), password: text(password), uri: run.settings.authURI, nonceCount: nonceCount)
-        let aka = [parameters.akaK, parameters.akaOP, parameters.akaAMF].map { expanded($0) }
-        guard let row = credentials.row(for: challenge, method: method, body: body, aka: aka) else {
-            run.warn("Call-Id: \(text(id)): the challenge cannot be answered: \(text(challenge.octets.prefix(300)))")
-            return
-        }
+        guard let row = row(credentials, parameters, challenge, method, body) else { return }
         buffer.insert(row, at: place)
+    }
+
+    private func row(
+        _ credentials: CallCredentials, _ parameters: Template.Authentication, _ challenge: Message, _ method: [UInt8],
+        _ body: [UInt8]
+    ) -> [UInt8]? {
+        let about = "Call-Id: \(text(id))"
+        do throws(CallCredentials.AKAProblem) {
+            let aka = try credentials.akaRow(
+                for: challenge, method: method, key: expanded(parameters.akaK), operator: expanded(parameters.akaOP),
+                field: expanded(parameters.akaAMF))
+            if let aka { return aka }
+        } catch {
+            switch error {
+            case .keys: run.warn("\(about): [authentication] for AKA needs aka_K and aka_OP of 16 octets and aka_AMF of 2")
+            case .nonce: run.warn("\(about): the nonce of the AKA challenge is too short")
+            case .network: run.warn("\(about): the network does not know the key: the MAC in its AKA challenge is another")
+            }
+            return nil
+        }
+        if let row = credentials.row(for: challenge, method: method, body: body) { return row }
+        run.warn("\(about): the challenge cannot be answered: \(text(challenge.octets.prefix(300)))")
+        return nil
     }
 
     /// A fresh SRTP master key with its salt (RFC 4568 section 6.1), or the one `reuse` before it.
