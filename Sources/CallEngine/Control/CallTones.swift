@@ -26,4 +26,10 @@ package enum CallTones {
         guard let plan = TonePlan.country(country), let tone = TonePlan.Name(rawValue: name) else { return [] }
         return TonePlan.Name.allCases.filter { plan[$0] == plan[tone] }.map(\.rawValue)
     }
+
+    /// How long one cadence of a tone is; nil for a steady one, and for one that is not known.
+    package static func cadence(of name: String, country: String) -> Duration? {
+        guard let plan = TonePlan.country(country), let tone = TonePlan.Name(rawValue: name) else { return nil }
+        return plan[tone].cadence
+    }
 }

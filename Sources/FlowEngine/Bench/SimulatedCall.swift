@@ -246,7 +246,9 @@ package final class SimulatedCall: CallControl {
                 var length = Duration.zero
                 switch source {
                 case .silence(let duration): length = duration
-                case .tone, .countryTone: endless = true
+                case .tone(_, let cadence, _): if cadence.isEmpty { endless = true } else { length = cadence.reduce(.zero, +) }
+                case .countryTone(let name, let country):
+                    if let cadence = CallTones.cadence(of: name, country: country) { length = cadence } else { endless = true }
                 case .file(let path):
                     let known = duration(path)
                     if let failure = known.failure {

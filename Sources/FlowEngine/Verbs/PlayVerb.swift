@@ -71,7 +71,8 @@ package struct PlayVerb: Verb {
 
     package func run(_ run: FlowRun) async throws -> StepResult {
         var request = PlaybackRequest(try tone.map { [$0.source] } ?? sounds.map { try run.source($0) })
-        request.loop = loop
+        // A cadence is no end.
+        request.loop = tone == nil ? loop : .forever
         request.from = try run.length(from, default: .zero)
         request.until = try until.map { try run.length($0) }
         request.volume = volume

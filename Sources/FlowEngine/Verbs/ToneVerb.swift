@@ -30,7 +30,7 @@ package struct ToneVerb: Verb {
     package var shape: StepShape { StepShape(takesTime: true) }
 
     package func run(_ run: FlowRun) async throws -> StepResult {
-        let end = try await run.play(PlaybackRequest([tone.source]), names: [tone.words], for: run.length(length))
+        let end = try await run.play(PlaybackRequest([tone.source], loop: .forever), names: [tone.words], for: run.length(length))
         if case .failed(let reason) = end { throw FlowError("tone: \(reason)") }
         return .done
     }
