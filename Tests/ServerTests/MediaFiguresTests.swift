@@ -65,7 +65,9 @@ import Testing
         var load = MetricsText()
         load.add(
             LoadProgress(elapsed: .zero, statistics: LoadStatistics(), active: 0, rate: 0, health: GeneratorHealth()))
-        let real = (figuresWithEverything.metrics + load.text).matches(of: /# TYPE (\S+)/).map { String($0.output.1) }
+        var campaign = MetricsText()
+        campaign.add(CampaignFigures(), before: CampaignStore.Counts())
+        let real = (figuresWithEverything.metrics + load.text + campaign.text).matches(of: /# TYPE (\S+)/).map { String($0.output.1) }
         #expect(written == real)
     }
 

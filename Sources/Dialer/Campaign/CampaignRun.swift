@@ -27,6 +27,8 @@ package struct CampaignFigures: Equatable, Sendable {
     package var wasStopped = false
     /// Why nothing begins although there are rows: outside of the hours.
     package var isClosed = false
+    package init() {}
+
     /// Rows that are over, and those of them that did not pass, of all workers and all runs.
     /// - Parameter before: what was there before this run.
     package func over(_ before: CampaignStore.Counts) -> (rows: Int, failed: Int) {
