@@ -67,7 +67,9 @@ import Testing
             LoadProgress(elapsed: .zero, statistics: LoadStatistics(), active: 0, rate: 0, health: GeneratorHealth()))
         var campaign = MetricsText()
         campaign.add(CampaignFigures(), before: CampaignStore.Counts())
-        let real = (figuresWithEverything.metrics + load.text + campaign.text).matches(of: /# TYPE (\S+)/).map { String($0.output.1) }
+        let real = (figuresWithEverything.metrics + load.text + campaign.text).matches(of: /# TYPE (\S+)/).map {
+            String($0.output.1)
+        }
         #expect(written == real)
     }
 
