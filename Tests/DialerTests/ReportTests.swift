@@ -54,6 +54,7 @@ import Testing
         let page = try text("report.html")
         #expect(!page.contains("<b>&\""))
         #expect(page.contains("hears &lt;b&gt;&amp;"))
+        #expect(page.contains("<circle "), "the one answer is a dot")
         let calls = try text("calls.csv")
         let path = bench.folder.appending(path: "calls.csv").path()
         let reader = try CSVReader(path: path)

@@ -69,20 +69,24 @@ struct Chart {
         return chart.svg(title, [])
     }
 
-    /// Lines over time; `step` is the seconds between two values.
+    /// Lines over time; `step` is the seconds between two values. Where one is missing the line is broken; what stands alone is a dot.
     static func lines(
         _ title: String, step: Double, _ series: [(name: String, color: String, values: [Double?])]
     ) -> String {
         var chart = Chart(highest: series.flatMap(\.values).compactMap { $0 }.max() ?? 0)
         let count = max(series.map(\.values.count).max() ?? 0, 2)
         for line in series {
-            var points = ""
-            for (index, value) in line.values.enumerated() {
-                guard let value else { continue }
-                let x = left + (width - left) * Double(index) / Double(count - 1)
-                points += "\(chart.place(x)),\(chart.place(chart.y(value))) "
+            let places = line.values.enumerated().map { index, value in
+                value.map { (chart.place(left + (width - left) * Double(index) / Double(count - 1)), chart.place(chart.y($0))) }
             }
-            chart.body += "<polyline points='\(points)' fill='none' stroke='\(line.color)' stroke-width='1.5'/>"
+            for run in places.split(whereSeparator: { $0 == nil }).map({ $0.compactMap { $0 } }) {
+                if let (x, y) = run.first, run.count == 1 {
+                    chart.body += "<circle cx='\(x)' cy='\(y)' r='2.5' fill='\(line.color)'/>"
+                } else {
+                    let points = run.map { "\($0.0),\($0.1)" }.joined(separator: " ")
+                    chart.body += "<polyline points='\(points)' fill='none' stroke='\(line.color)' stroke-width='1.5'/>"
+                }
+            }
         }
         for share in [0.0, 0.25, 0.5, 0.75, 1] {
             let anchor = share == 0 ? "start" : share == 1 ? "end" : "middle"
@@ -119,7 +123,7 @@ enum Page {
         body { font: 15px/1.45 system-ui, sans-serif; max-width: 1400px; margin: 2em auto; padding: 0 1em; color: #222; background: #fff }
         h1 { font-size: 1.5em } h2 { font-size: 1.15em; margin-top: 2em }
         .tiles { display: flex; flex-wrap: wrap; gap: 1em } .tile { border: 1px solid #ddd; border-radius: 6px; padding: .5em 1em }
-        .tile b { display: block; font-size: 1.6em } .charts { display: flex; flex-wrap: wrap; gap: 1em }
+        .tile b { display: block; font-size: 1.6em } .charts { display: flex; flex-wrap: wrap; gap: 1em; margin-top: 1.5em }
         figure { margin: 0; flex: 1 1 400px; max-width: 660px } figcaption { font-weight: 600 } svg { width: 100%; height: auto }
         .audio { max-width: 640px } .audio svg { height: 80px; background: #fafafa } .audio audio { width: 100%; height: 32px }
         svg text { font: 11px system-ui, sans-serif; fill: #555 } .grid { stroke: #e4e4e4 }
