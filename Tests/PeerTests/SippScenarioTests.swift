@@ -74,11 +74,30 @@ struct SippScenarioTests {
         }
     }
 
+    /// SIPp's `uac_pcap`, with the captures that its package brings, beside it.
+    private static func withCaptures(in folder: TemporaryFolder) throws -> String {
+        let path = try dumped("uac_pcap", in: folder)
+        try FileManager.default.createDirectory(atPath: folder.path("pcap"), withIntermediateDirectories: true)
+        for name in ["g711a.pcap", "dtmf_2833_1.pcap"] {
+            try FileManager.default.copyItem(atPath: "/usr/share/sip-tester/\(name)", toPath: folder.path("pcap/\(name)"))
+        }
+        return path
+    }
+
     /// Their pauses are long: all at once.
     @Test("SIPp's embedded scenarios, by its text and by ours, in both roles")
     func embedded() throws {
         let folder = try TemporaryFolder()
         let running = try Self.pairs.map { try Running($0, folder) }
+        let echo = try Sipp(.builtIn("uas"), calls: 1, limit: 50, more: ["-rtp_echo"])
+        let json = folder.path("media.json")
+        let captured = ScenarioPeer(
+            ["-sf", try Self.withCaptures(in: folder)], target: echo.port, more: ["-json", json])
+        captured.expect()
+        // Eight seconds of speech and a key, heard back.
+        let sent = folder.text("media.json").split(separator: "\"sent\":").last.flatMap { Int($0.prefix { $0.isNumber }) }
+        #expect((sent ?? 0) > 230)
+        #expect(folder.text("media.json").contains("\"one_way\":0"))
         for pair in running {
             for end in pair.ours { end.expect() }
             for end in pair.sipp { #expect(end.status(.seconds(60)) == 0, "\(end.folder.text("errors.log").suffix(800))") }

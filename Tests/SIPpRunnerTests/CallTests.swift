@@ -103,6 +103,24 @@ struct CallTests {
         #expect((15...20).contains(caller.run.statistics.created))
     }
 
+    @Test("a stranger's request is answered by the scenario of -oocsn, and counted", arguments: [true, false])
+    func stranger(_ isAnswered: Bool) throws {
+        let scene = try Scene()
+        let called = try scene.start(XML.called, ["-m", "1"])
+        let caller = try scene.start(
+            XML.caller.replacing("milliseconds=\"100\"", with: "milliseconds=\"3000\""),
+            ["-m", "1"] + (isAnswered ? ["-oocsn", "ooc_default"] : []), to: called)
+        let stranger = try scene.start(
+            XML.scenario(
+                "<pause milliseconds=\"500\"/>" + XML.request("OPTIONS", "", toTag: false)
+                    + "<recv response=\"200\" timeout=\"1000\"/>"), ["-m", "1", "-cid_str", "stranger-%u"], to: caller)
+        #expect(scene.play())
+        #expect(stranger.status == (isAnswered ? 0 : 1))
+        #expect(caller.status == 0)
+        #expect(caller.run.statistics.total.outOfCall == 1)
+        #expect(caller.run.statistics.created == 1)
+    }
+
     @Test("-users keeps so many calls open")
     func users() throws {
         let scene = try Scene()
