@@ -260,7 +260,7 @@ def scenarios(program, folder, rate, count, rounds):
     for name in ["uac", "uas"]:
         files[name] = os.path.join(folder, f"{name}.xml")
         with open(files[name], "w") as output:
-            subprocess.run(["sipp", "-sd", name], stdout=output, check=True)
+            subprocess.run(["sipp", "-sd", name], stdout=output)
     rows = []
     for _ in range(rounds):
         for answering, calling in [("sipp", "sipp"), ("ours", "sipp"), ("sipp", "ours")]:

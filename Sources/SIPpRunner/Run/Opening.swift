@@ -38,9 +38,13 @@ struct Opening {
     /// What is due now is given up.
     mutating func skip(at now: Instant) { change(to: rate, at: now) }
 
-    /// When the next one is due; nil while the rate is zero.
+    /// Calls that are due close together begin together: a turn of the loop for each would cost more than the call.
+    private static let grain = Duration.milliseconds(2)
+
+    /// When the next ones are due; nil while the rate is zero.
     var next: Instant? {
         guard rate > 0 else { return nil }
-        return since + .nanoseconds(Int64((Double(opened + 1) * period / rate * 1e9).rounded(.up)))
+        let due = since + .nanoseconds(Int64((Double(opened + 1) * period / rate * 1e9).rounded(.up)))
+        return rate / period > 500 ? due.roundedUp(to: Self.grain) : due
     }
 }

@@ -52,7 +52,7 @@ package struct ScenarioProgram: Sendable {
                 return Outcome(
                     status: ExitCode.fatal, note: "there is no embedded scenario \(name); there are \(EmbeddedScenarios.names)")
             }
-            return Outcome(status: ExitCode.passed, output: text)
+            return Outcome(status: ExitCode.other, output: text)
         }
         if options.sleep > 0 { usleep(useconds_t(min(options.sleep * 1000, 4e9))) }
         _ = try? DescriptorLimit.raise()
