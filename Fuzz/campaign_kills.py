@@ -36,9 +36,9 @@ class Site:
         self.database = None
         if options.store == "postgresql":
             self.database = PostgreSQL(self.network.addresses if self.network else ["127.0.0.1"])
-        # So slow that it is not over before the last kill.
+        # Between two kills, in seconds, and so slow that it is not over before the last of them.
         self.longest = 1.0 if self.database else 0.3
-        self.rate = max(10, options.calls // max(1, options.kills // (2 if self.database else 5)))
+        self.rate = max(10, int(options.calls / (max(1, options.kills) * self.longest / options.workers)))
         self.was_started = False
 
     def start(self, index):

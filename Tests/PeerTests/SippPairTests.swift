@@ -12,8 +12,10 @@ struct SippPairTests {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("SIPpRunnerTests/Scenarios").path
     /// Those of `newer` use what Debian's sipp 3.6.1 does not know.
-    static let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
+    static let all = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
         .filter { $0.hasSuffix(".caller.xml") }.map { String($0.dropLast(".caller.xml".count)) }.filter { $0 != "newer" }.sorted()
+    /// A few of each kind; all with `scripts/test --peers`.
+    static let names = Peers.isAll ? all : all.enumerated().filter { $0.offset % 5 == 0 }.map(\.element)
 
     /// How one end ended.
     struct End: Sendable {
@@ -24,35 +26,31 @@ struct SippPairTests {
 
     @Test("every pair, in both roles, at one with sipp")
     func pairs() throws {
-        #expect(Self.names.count >= 30)
+        #expect(Self.all.count >= 30)
         let results = Locked<[String: [String: (caller: End, called: End)]]>([:])
+        let failures = Locked<[String]>([])
         let pool = try WorkerPool(name: "pairs", threads: 8, limit: 1000)
         for name in Self.names {
             for combination in ["ss", "rs", "sr", "rr"] {
                 try pool.submit {
-                    guard
-                        let ends = try? Self.run(name, sippCalls: combination.first == "s", sippIsCalled: combination.last == "s")
-                    else {
-                        return
+                    do {
+                        let ends = try Self.run(
+                            name, sippCalls: combination.first == "s", sippIsCalled: combination.last == "s")
+                        results.withLock { $0[name, default: [:]][combination] = ends }
+                    } catch {
+                        failures.withLock { $0.append("\(name), \(combination): \(error)") }
                     }
-                    results.withLock { $0[name, default: [:]][combination] = ends }
                 }
             }
         }
         pool.stop()
+        #expect(failures.withLock { $0 } == [])
         for name in Self.names { Self.compare(name, results.withLock { $0[name] ?? [:] }) }
     }
 
     private static func compare(_ name: String, _ ends: [String: (caller: End, called: End)]) {
-        guard let sipp = ends["ss"] else {
-            Issue.record("\(name): sipp did not run")
-            return
-        }
-        for combination in ["ss", "rs", "sr", "rr"] {
-            guard let end = ends[combination] else {
-                Issue.record("\(name): \(combination) did not run")
-                continue
-            }
+        guard let sipp = ends["ss"] else { return }
+        for (combination, end) in ends.sorted(by: { $0.key < $1.key }) {
             for (role, mine, theirs) in [("caller", end.caller, sipp.caller), ("called", end.called, sipp.called)] {
                 let about = "\(name), \(combination), \(role)"
                 #expect(mine.status == status(name, role), "\(about): \(mine.complaint)")
@@ -74,14 +72,24 @@ struct SippPairTests {
     }
 
     /// A port that was free may be gone before its end opens it: then both begin again.
-    private static func run(_ name: String, sippCalls: Bool, sippIsCalled: Bool) throws -> (caller: End, called: End)? {
-        for _ in 0..<4 {
-            if let ends = try attempt(name, sippCalls: sippCalls, sippIsCalled: sippIsCalled) { return ends }
+    private static func run(_ name: String, sippCalls: Bool, sippIsCalled: Bool) throws -> (caller: End, called: End) {
+        var reasons: [String] = []
+        while reasons.count < 4 {
+            do {
+                return try attempt(name, sippCalls: sippCalls, sippIsCalled: sippIsCalled)
+            } catch let failure as Unopened {
+                reasons.append(failure.reason)
+            }
         }
-        return nil
+        throw Unopened(reason: reasons.joined(separator: "; "))
     }
 
-    private static func attempt(_ name: String, sippCalls: Bool, sippIsCalled: Bool) throws -> (caller: End, called: End)? {
+    /// An end that did not open its ports.
+    private struct Unopened: Error {
+        var reason: String
+    }
+
+    private static func attempt(_ name: String, sippCalls: Bool, sippIsCalled: Bool) throws -> (caller: End, called: End) {
         let folder = try TemporaryFolder()
         for file in ["names.csv", "many.csv", "note.txt"] {
             try folder.write([UInt8](Data(contentsOf: URL(fileURLWithPath: "\(Self.folder)/\(file)"))), to: file)
@@ -93,14 +101,18 @@ struct SippPairTests {
         defer { called.stop() }
         try called.start(name, "called", isSipp: sippIsCalled, port: port, target: nil, folder)
         let arguments = comment("arguments", name, "called") ?? ""
-        guard Ports.wait(for: [(arguments.contains("-t t") ? .tcp : .udp, port)], .seconds(5)) else { return nil }
+        guard Ports.wait(for: [(arguments.contains("-t t") ? .tcp : .udp, port)], .seconds(5)) else {
+            throw Unopened(reason: "the called end did not open port \(port): \(called.words(folder, "called"))")
+        }
         let caller = Ending()
         defer { caller.stop() }
         try caller.start(name, "caller", isSipp: sippCalls, port: Ports.free(), target: port, folder)
         let end = caller.end(folder, "caller")
-        guard end.status != ExitCode.cannotBind else { return nil }
         let other = called.end(folder, "called")
-        return other.status == ExitCode.cannotBind ? nil : (end, other)
+        guard end.status != ExitCode.cannotBind, other.status != ExitCode.cannotBind else {
+            throw Unopened(reason: "a port was taken: \(end.complaint) \(other.complaint)")
+        }
+        return (end, other)
     }
 
     /// One end on its way.
@@ -146,8 +158,13 @@ struct SippPairTests {
             var end = End()
             end.status = program.map { $0.wait(.seconds(25)) } ?? outcome.wait(within: .seconds(25))?.status
             end.counters = SippPairTests.counters(folder.text("\(role).csv"))
-            end.complaint = String(folder.text("\(role).err").suffix(500))
+            end.complaint = words(folder, role)
             return end
+        }
+
+        /// What it complained about.
+        func words(_ folder: TemporaryFolder, _ role: String) -> String {
+            String(((program?.output ?? "") + folder.text("\(role).err")).suffix(500))
         }
     }
 

@@ -49,6 +49,19 @@ struct CallTests {
         #expect(abs(caller.run.statistics.lengths.total.mean - 31_500) < 2)
     }
 
+    @Test("a scenario that turns in a circle leaves the loop to the others")
+    func circle() throws {
+        let scene = try Scene()
+        let circle = try scene.start(
+            XML.scenario(XML.request("OPTIONS") + "<label id=\"1\"/><nop next=\"1\"/><recv response=\"200\"/>"), ["-m", "1"],
+            to: scene.start(nil, ["-sn", "uas", "-m", "1", "-timeout", "1"]))
+        scene.loop.run(for: .seconds(1))
+        #expect(circle.status == nil)
+        circle.run.quitAtOnce()
+        scene.loop.run(for: .seconds(1))
+        #expect(circle.status != nil)
+    }
+
     @Test("a refusal that no step waits for is acknowledged, and the call fails")
     func refused() throws {
         let scene = try Scene()

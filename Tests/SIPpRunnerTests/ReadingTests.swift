@@ -78,6 +78,9 @@ struct ReadingTests {
             (["-foo"], "Invalid argument: '-foo'. ringwright sipp -h lists them"), (["-m"], "-m needs a value"),
             (["-m", "abc"], "-m, \"abc\" is not a valid integer!"),
             (["-d", "10x"], "-d, \"10x\" is not a valid time! Write 500ms, 10s, 2m, 1h or 1:30"),
+            (["-timeout", "1e300"], "-timeout, \"1e300\" is not a valid time! Write 500ms, 10s, 2m, 1h or 1:30"),
+            (["-r", "inf"], "-r, \"inf\" is not a valid number!"), (["-rp", "1e-300"], "-rp is at least 1 (milliseconds)"),
+            (["-mp", "9223372036854775807"], "-mp, \"9223372036854775807\" is not a valid integer!"),
             (["-t", "s1"], "-t s1: there are u1, un, ui, t1, tn, l1 and ln; SCTP and compression are not supported"),
             (["-sn", "uac", "-sf", "x"], "-sf and -sn exclude each other"),
             (["a", "b"], "what is \"b\"? The remote host is a already"),
@@ -128,6 +131,11 @@ struct ReadingTests {
         #expect(many.line(user: 5, chance: 0) == 4)
         #expect(throws: ScenarioError("m", 1, "\"ALL\" is no order of lines: SEQUENTIAL, RANDOM or USER")) {
             _ = try InjectionFile(Array("ALL\nx\n".utf8), path: "m")
+        }
+        for word in ["PRINTF=0", "PRINTF=-5", "PRINTFMULTIPLE=9223372036854775807"] {
+            #expect(throws: ScenarioError("m", 1, "\(word): it is a number from 1 to 1000000000")) {
+                _ = try InjectionFile(Array("SEQUENTIAL,\(word)\nx\n".utf8), path: "m")
+            }
         }
     }
 

@@ -53,7 +53,7 @@ extension ScenarioCall {
         case .pauseRestore(let source):
             let until = number(source)
             guard until > 0 else { break }
-            pausedUntil = run.now + .microseconds(Int64(max(0, until - Double(run.clockTick)) * 1000))
+            pausedUntil = run.now + .milliseconds(bounded: until - Double(run.clockTick))
         case .setDestination(let host, let port, let transport):
             let isDone = run.setDestination(
                 host: text(expand(host)), port: text(expand(port)), transport: text(expand(transport)), of: self)
@@ -120,7 +120,7 @@ extension ScenarioCall {
     }
 
     private func jump(to target: Double, _ line: Int) {
-        let place = Int(target)
+        let place = Int(bounded: target)
         guard target >= 0, place <= scenario.steps.count else {
             return fatal("jump to \(place): the scenario has the steps 0 to \(scenario.steps.count - 1)", line)
         }
@@ -143,7 +143,7 @@ extension ScenarioCall {
             found.insert(expand(value))
         case .replace(let file, let line, let value):
             guard let found = run.file(text(expand(file))) else { return noFile(file) }
-            let place = Int(Decimal6.number(expand(line)) ?? -1)
+            let place = Int(bounded: Decimal6.number(expand(line)) ?? -1)
             if !found.replace(line: place, by: expand(value)) { run.warn("replace: \(found.name) has no line \(place)") }
         default: break
         }

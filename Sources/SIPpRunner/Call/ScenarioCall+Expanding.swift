@@ -39,18 +39,18 @@ extension ScenarioCall {
                 }
             case .constant(let constant, let offset):
                 let value = run.constant(constant)
-                buffer.append(text: offset == 0 ? value : Int(value).map { String($0 + offset) } ?? value)
+                buffer.append(text: offset == 0 ? value : Int(value).map { String($0 &+ offset) } ?? value)
             case .callID: buffer.append(id)
-            case .callNumber(let offset): buffer.append(number: number + offset)
+            case .callNumber(let offset): buffer.append(number: number &+ offset)
             case .branch(let offset):
                 buffer.append("z9hG4bK-")
                 buffer.append(number: run.settings.processID)
                 buffer.append("-")
                 buffer.append(number: number)
                 buffer.append("-")
-                buffer.append(number: place + offset)
-            case .cSeq(let offset): buffer.append(number: cSeq + offset)
-            case .lastCSeq(let offset): buffer.append(number: Int(recent?.cSeq ?? 0) + offset)
+                buffer.append(number: place &+ offset)
+            case .cSeq(let offset): buffer.append(number: cSeq &+ offset)
+            case .lastCSeq(let offset): buffer.append(number: Int(recent?.cSeq ?? 0) &+ offset)
             case .peerTag:
                 if !peerTag.isEmpty {
                     buffer.append(";tag=")
@@ -82,7 +82,7 @@ extension ScenarioCall {
             case .variable(let variable): buffer.append(value(variable).octets)
             case .fill(let variable, let text):
                 // So many octets in all, the text again and again.
-                let count = max(0, min(Int(value(variable).number ?? 0), 65_000))
+                let count = max(0, min(Int(bounded: value(variable).number ?? 0), 65_000))
                 for place in 0..<(text.isEmpty ? 0 : count) { buffer.append(text[place % text.count]) }
             case .date: buffer.append(text: DateText.rfc3261(run.wallClock))
             case .timestamp: buffer.append(text: DateText.stamp(run.wallClock, rfc3339: run.settings.rfc3339))
@@ -93,17 +93,17 @@ extension ScenarioCall {
                     credentialsAt = buffer.count
                     credentials = parameters
                 }
-            case .mediaPort(let offset): writePort(run.mediaPort(of: self, isAutomatic: false) + offset, into: buffer)
-            case .autoMediaPort(let offset): writePort(run.mediaPort(of: self, isAutomatic: true) + offset, into: buffer)
+            case .mediaPort(let offset): writePort(run.mediaPort(of: self, isAutomatic: false) &+ offset, into: buffer)
+            case .autoMediaPort(let offset): writePort(run.mediaPort(of: self, isAutomatic: true) &+ offset, into: buffer)
             case .streamPort(let isVideo, let offset):
-                writePort(run.streamPort(of: self, isVideo: isVideo) + offset, into: buffer)
+                writePort(run.streamPort(of: self, isVideo: isVideo) &+ offset, into: buffer)
             case .serverIP: buffer.append(text: run.constant(.localIP))
-            case .localPort(let offset): buffer.append(number: run.localPort(of: self) + offset)
+            case .localPort(let offset): buffer.append(number: run.localPort(of: self) &+ offset)
             case .masterKey(let name, let reuse): buffer.append(text: masterKey(name, reuse: reuse))
             }
         }
         if lengthAt >= 0 {
-            let length = buffer.count - Self.bodyStart(buffer.octets) + lengthOffset
+            let length = buffer.count - Self.bodyStart(buffer.octets) &+ lengthOffset
             buffer.write(number: length, rightOf: lengthAt, width: 5)
         }
         if credentialsAt >= 0 { writeCredentials(credentials, into: buffer, at: credentialsAt) }

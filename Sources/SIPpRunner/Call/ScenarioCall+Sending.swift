@@ -49,7 +49,7 @@ extension ScenarioCall {
         if let delay = sending.retransmission, run.settings.isUDP, run.settings.retransmits {
             retransmissionDelay = delay
             retransmissions = 0
-            retransmitAt = run.now + .microseconds(Int64(delay * 1000))
+            retransmitAt = run.now + .milliseconds(bounded: delay)
         }
         statistics.steps[index].sent += 1
         guard act(step, message: nil) else { return false }
@@ -68,7 +68,7 @@ extension ScenarioCall {
         }
         retransmissionDelay *= 2
         if !lastSentIsInvite { retransmissionDelay = min(retransmissionDelay, settings.t2) }
-        retransmitAt = run.now + .microseconds(Int64(retransmissionDelay * 1000))
+        retransmitAt = run.now + .milliseconds(bounded: retransmissionDelay)
         if !isLost(scenario.steps[lastSentIndex]) { _ = lastSent.withUnsafeBytes { run.send($0, of: self) } }
         statistics.steps[lastSentIndex].sentAgain += 1
         statistics.count(\.retransmissions)

@@ -153,7 +153,8 @@ package final class ScenarioCall {
     func settle() {
         guard !isOver else { return }
         var next = min(pausedUntil, min(retransmitAt, min(receiveUntil, sendUntil)))
-        if isYielding { next = run.now }
+        // As soon as the others have had their turn.
+        if isYielding { next = run.now + .milliseconds(1) }
         wake = next
         if next < noted { run.schedule(self) }
     }
@@ -186,6 +187,7 @@ package final class ScenarioCall {
 
     /// Steps that a call makes in one go, at most: one that turns in a circle lets the others live.
     private static let mostSteps = 1000
+    private static let mostInitSteps = 100_000
 
     /// Runs steps until one has to wait or the call is over.
     func go() {
@@ -205,11 +207,13 @@ package final class ScenarioCall {
 
     /// Performs the actions of `<init>`, for the variables of the run.
     package func runInit() {
-        while index < scenario.initSteps.count, !isOver {
+        for _ in 0..<Self.mostInitSteps {
+            guard index < scenario.initSteps.count, !isOver else { return }
             let step = scenario.initSteps[index]
             guard act(step, message: nil) else { return }
             index = after(step)
         }
+        run.fatal("\(scenario.file): <init> goes round in a circle")
     }
 
     /// Performs a step; false when the call waits there or is over.
@@ -266,7 +270,7 @@ package final class ScenarioCall {
             index = after(step)
             return true
         }
-        pausedUntil = run.now + .microseconds(Int64(min(milliseconds, 1e12) * 1000))
+        pausedUntil = run.now + .milliseconds(bounded: milliseconds)
         countSession(1)
         return false
     }
@@ -277,7 +281,7 @@ package final class ScenarioCall {
 
     private func waitForMessage(_ step: Step) {
         if let milliseconds = step.common.timeout ?? run.settings.receiveTimeout, milliseconds > 0 {
-            receiveUntil = run.now + .microseconds(Int64(milliseconds * 1000))
+            receiveUntil = run.now + .milliseconds(bounded: milliseconds)
         }
     }
 

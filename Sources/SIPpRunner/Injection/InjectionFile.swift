@@ -47,6 +47,12 @@ package final class InjectionFile {
         multiple = numbers["PRINTFMULTIPLE"] ?? 1
         offset = numbers["PRINTFOFFSET"] ?? 0
         for line in lines where !line.isEmpty && line.first != UInt8(ascii: "#") { rows.append(Self.fields(line)) }
+        let bounds = 1...1_000_000_000
+        for (word, value) in [("PRINTF", virtual), ("PRINTFMULTIPLE", multiple)] {
+            guard let value, !bounds.contains(value) else { continue }
+            throw ScenarioError(path, 1, "\(word)=\(value): it is a number from 1 to \(bounds.upperBound)")
+        }
+        guard offset.magnitude <= 1_000_000_000 else { throw ScenarioError(path, 1, "PRINTFOFFSET=\(offset): that is too much") }
         guard !rows.isEmpty else { throw ScenarioError(path, 0, "there are no lines with fields in it") }
     }
 
@@ -101,7 +107,7 @@ package final class InjectionFile {
                 at += kind == UInt8(ascii: "%") ? 2 : 1
                 continue
             }
-            let size = Int(width.drop { $0 == "-" || $0 == "0" }) ?? 0
+            let size = min(Int(width.drop { $0 == "-" || $0 == "0" }) ?? 0, 1000)
             let padding = String(repeating: width.hasPrefix("0") ? "0" : " ", count: max(0, size - digits.count))
             result += (width.hasPrefix("-") ? digits + padding : padding + digits).utf8
             at = end + 1

@@ -29,11 +29,13 @@ package enum OptionReader {
                 try set(&options, first, try value())
             case .whole(let set):
                 let text = try value()
-                guard let number = Int(text) else { throw OptionError(message: "\(word), \"\(text)\" is not a valid integer!") }
+                guard let number = Int(text), number.magnitude <= 1_000_000_000_000 else {
+                    throw OptionError(message: "\(word), \"\(text)\" is not a valid integer!")
+                }
                 set(&options, number)
             case .number(let set):
                 let text = try value()
-                guard let number = Double(text), number >= 0 else {
+                guard let number = Double(text), number >= 0, number <= 1e9 else {
                     throw OptionError(message: "\(word), \"\(text)\" is not a valid number!")
                 }
                 set(&options, number)
@@ -52,7 +54,7 @@ package enum OptionReader {
             throw OptionError(message: "-sf and -sn exclude each other")
         }
         if options.timeoutIsError, options.timeout == nil { throw OptionError(message: "-timeout_error needs -timeout") }
-        if options.ratePeriod <= 0 { throw OptionError(message: "-rp is more than 0") }
+        if options.ratePeriod < 1 { throw OptionError(message: "-rp is at least 1 (milliseconds)") }
         if options.master != nil, options.slave != nil { throw OptionError(message: "-master and -slave exclude each other") }
         if options.master != nil || options.slave != nil, options.slaveConfiguration == nil {
             throw OptionError(message: "-slave_cfg is missing: the file with the names and addresses of all")
@@ -74,7 +76,7 @@ package enum OptionReader {
         } else {
             result = Double(text).map { $0 * unit }
         }
-        guard let result, result.isFinite, result >= 0 else {
+        guard let result, result >= 0, result <= 1e12 else {
             throw OptionError(message: "\(option), \"\(text)\" is not a valid time! Write 500ms, 10s, 2m, 1h or 1:30")
         }
         return result

@@ -22,7 +22,7 @@ struct Opening {
     }
 
     /// Calls at a time, at most: by SIPp's rule when nothing was said.
-    var most: Int { limit ?? max(1, Int(3 * rate * max(1, pause / 1000) / period)) }
+    var most: Int { limit ?? max(1, Int(bounded: 3 * rate * max(1, pause / 1000) / period)) }
 
     mutating func change(to rate: Double, at now: Instant) {
         self.rate = max(0, rate)
@@ -31,7 +31,7 @@ struct Opening {
     }
 
     /// How many are due now.
-    func due(at now: Instant) -> Int { max(0, Int((now - since).seconds * rate / period + 1e-9) - opened) }
+    func due(at now: Instant) -> Int { max(0, Int(bounded: (now - since).seconds * rate / period + 1e-9) - opened) }
 
     mutating func open() { opened += 1 }
 

@@ -93,7 +93,7 @@ extension ScenarioRun {
     func startRateSteps() {
         guard options.rateIncrease > 0, options.users == nil else { return }
         let interval = options.rateInterval ?? options.statisticsInterval
-        every(.microseconds(Int64(interval * 1000))) { run in
+        every(.milliseconds(bounded: interval)) { run in
             let next = run.opening.rate + run.options.rateIncrease
             if run.options.rateMax > 0, next > run.options.rateMax {
                 if run.options.quitsAtRateMax { return run.quit() }

@@ -70,7 +70,7 @@ extension ScenarioRun: CallSurroundings {
         guard !line.isEmpty else {
             return injections[place].field(number, line: call.lines.indices.contains(place) ? call.lines[place] : 0)
         }
-        return injections[place].field(number, line: Decimal6.number(Array(line.utf8)).map { Int($0) } ?? -1)
+        return injections[place].field(number, line: Decimal6.number(Array(line.utf8)).map { Int(bounded: $0) } ?? -1)
     }
 
     package func contents(of file: String) -> [UInt8] {

@@ -118,10 +118,10 @@ package final class ScenarioRun {
         writeStatistics()
         every(.microseconds(Int64(options.statisticsInterval * 1000))) { $0.writeStatistics() }
         every(.milliseconds(200)) { $0.files.flush() }
-        every(.microseconds(Int64(max(options.screenInterval, 100) * 1000))) { $0.showProgress() }
+        every(.milliseconds(bounded: max(options.screenInterval, 100))) { $0.showProgress() }
         startWatchdog()
         if let timeout = options.timeout {
-            loop.schedule(after: .microseconds(Int64(timeout * 1000))) { [weak self] in self?.timeOut() }
+            loop.schedule(after: .milliseconds(bounded: timeout)) { [weak self] in self?.timeOut() }
         }
         startRateSteps()
         if scenario.role == .client, !scenario.beginsWithCommand { openDue() }

@@ -47,7 +47,10 @@ final class WakeQueue {
 
     private func fire() {
         let now = loop.now
-        while let first = heap.first, first.instant <= now {
+        // What is noted meanwhile, and is due already, waits for the loop's next turn: nobody else would have one.
+        var left = heap.count
+        while left > 0, let first = heap.first, first.instant <= now {
+            left -= 1
             let call = first.call
             removeFirst()
             guard !call.isOver, call.noted == first.instant else { continue }

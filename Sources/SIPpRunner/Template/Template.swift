@@ -100,7 +100,7 @@ package struct Template {
             case .literal(let literal): octets = literal
             case .constant(let name, let offset):
                 let value = constant(name)
-                octets = Array((offset == 0 ? value : Int(value).map { String($0 + offset) } ?? value).utf8)
+                octets = Array((offset == 0 ? value : Int(value).map { String($0 &+ offset) } ?? value).utf8)
             case .field(let number, let file, let line):
                 result.append(.field(number, file: bound(file, constant), line: bound(line, constant)))
                 continue
