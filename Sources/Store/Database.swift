@@ -20,6 +20,8 @@ package final class Database: Sendable {
     private let open: @Sendable () throws(StoreError) -> any StoreConnection
     /// How long a server that is gone is waited for.
     private let patience: Duration
+    /// Set by `close`: from then on nobody waits for a server that is gone.
+    private let closing = Outcome<Void>()
     /// Never contended: the worker alone takes it, and `close` when the worker has ended.
     private let state: Locked<State>
 
@@ -111,7 +113,7 @@ package final class Database: Sendable {
     ) -> Swift.Result<Result, StoreError> {
         state.withLock { state in
             guard !state.isClosed else { return .failure(StoreError(.other, "the store is closed")) }
-            let end = ContinuousClock.now + (state.isGivenUp ? .zero : patience)
+            let end = ContinuousClock.now + patience
             var conflicts = 0
             var pause = Duration.milliseconds(50)
             while true {
@@ -127,12 +129,12 @@ package final class Database: Sendable {
                     case .conflict where conflicts < Self.mostConflicts: conflicts += 1
                     case .lost:
                         state.connection = nil
-                        guard ContinuousClock.now + pause < end else {
+                        guard !state.isGivenUp, ContinuousClock.now + pause < end else {
                             state.isGivenUp = true
                             return .failure(error)
                         }
-                        // This thread is the store's own, and nothing else is for it to do.
-                        usleep(UInt32(pause / .microseconds(1)))
+                        // This thread is the store's own, and nothing else is for it to do. After `close` it tries once more.
+                        if closing.wait(within: pause) != nil { state.isGivenUp = true }
                         pause = min(pause * 2, .seconds(1))
                     default: return .failure(error)
                     }
@@ -141,8 +143,9 @@ package final class Database: Sendable {
         }
     }
 
-    /// Does what waits, and closes. Once, and not from a loop.
+    /// Does what waits, and closes. A server that is gone is not waited for any more, but tried once. Once, and not from a loop.
     package func close() {
+        closing.set(())
         worker.stop()
         state.withLock {
             $0.connection = nil

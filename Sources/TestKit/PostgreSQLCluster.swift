@@ -1,43 +1,32 @@
 // A real PostgreSQL for tests (scripts/postgresql): one a process, made when the first test wants it, gone with the process.
 
-import Glibc
+import Foundation
+import Reactor
 package import Store
 
 /// A server in a folder of its own, as an unprivileged user.
 package final class PostgreSQLCluster: Sendable {
     package let folder: String
     package let port: Int
+    /// Its input ends with this process, however that ends, and it with its input.
+    private let program: Locked<PeerProgram>
     /// By the socket in the folder, as a user who needs no password.
     package var url: String { "postgresql://ringwright@/postgres?host=\(folder)&port=\(port)" }
 
     /// nil where the programs are missing.
     package static let shared = PostgreSQLCluster()
 
-    private static let script: String = {
-        let parts = #filePath.split(separator: "/").dropLast(3)
-        return "/" + parts.joined(separator: "/") + "/scripts/postgresql"
-    }()
+    private static let script = URL(filePath: #filePath).appending(path: "../../../scripts/postgresql").standardizedFileURL.path
 
     private init?() {
         port = Self.freePort()
-        folder = "/tmp/ringwright-postgresql-\(getpid())"
-        // A program takes over the signal mask of the thread that starts it.
-        var none = sigset_t()
-        var before = sigset_t()
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        // Its input ends with this process, however that ends.
-        let input = popen("'\(Self.script)' '\(folder)' \(port) >'\(folder).ready' 2>'\(folder).errors'", "we")
-        pthread_sigmask(SIG_SETMASK, &before, nil)
-        defer { for end in ["ready", "errors"] { unlink("\(folder).\(end)") } }
-        guard input != nil else { return nil }
-        for _ in 0..<3000 {
-            var status = stat()
-            if stat("\(folder).ready", &status) == 0, status.st_size > 0 { return }
-            if stat("\(folder).errors", &status) == 0, status.st_size > 0 { return nil }
-            usleep(10_000)
-        }
-        return nil
+        // Its folder goes with it.
+        guard let home = try? TemporaryFolder(),
+            let program = try? PeerProgram(path: Self.script, [home.url.path, "\(port)"], in: home, reads: true),
+            program.waitForOutput("ready\n", .seconds(30))
+        else { return nil }
+        folder = home.url.path
+        self.program = Locked(program)
     }
 
     /// A port that nobody has at this moment.

@@ -37,13 +37,15 @@ struct PostgreSQLTests {
     @Test func manyMigrateAtOnceAndEachStepRunsOnce() throws {
         let failures = Locked<[String]>([])
         let second = "INSERT INTO thing VALUES (1, 'one', 1.0)"
-        let group = (0..<8).map { _ in
-            Thread {
+        let ends = (0..<8).map { _ in
+            let end = Outcome<Void>()
+            Thread.detachNewThread {
                 do { try open([StoreTests.first, second]).close() } catch { failures.withLock { $0.append("\(error)") } }
+                end.set(())
             }
+            return end
         }
-        for thread in group { thread.start() }
-        while group.contains(where: { !$0.isFinished }) { usleep(2000) }
+        for end in ends { end.wait() }
         #expect(failures.withLock { $0 } == [])
         let store = try open([StoreTests.first, second])
         defer { store.close() }
@@ -115,15 +117,16 @@ struct PostgreSQLTests {
             for id in 1...2 { try connection.execute("INSERT INTO thing VALUES (?, 'x', 0)", [StoreValue(id)]) }
         }
         // Each changes one row and then the other's: the server ends one of them (after a second), which begins anew.
-        let bothHaveOne = Locked(0)
+        let haveOne = [Outcome<Void>(), Outcome<Void>()]
         let failures = Locked<[StoreError]>([])
-        for (store, rows) in [(store, [1, 2]), (other, [2, 1])] {
+        for (mine, store, rows) in [(0, store, [1, 2]), (1, other, [2, 1])] {
             store.perform { connection throws(StoreError) in
                 try connection.transaction { () throws(StoreError) in
                     for (index, id) in rows.enumerated() {
                         try connection.execute("UPDATE thing SET size = size + 1 WHERE id = ?", [StoreValue(id)])
-                        if index == 0 { bothHaveOne.withLock { $0 += 1 } }
-                        while bothHaveOne.withLock({ $0 }) < 2 { usleep(1000) }
+                        guard index == 0 else { continue }
+                        haveOne[mine].set(())
+                        haveOne[1 - mine].wait()
                     }
                 }
             } then: { result in

@@ -54,7 +54,6 @@ package struct ScenarioProgram: Sendable {
             }
             return Outcome(status: ExitCode.other, output: text)
         }
-        if options.sleep > 0 { usleep(useconds_t(min(options.sleep * 1000, 4e9))) }
         _ = try? DescriptorLimit.raise()
         let loop: EpollLoop
         let workers: WorkerPool
@@ -92,8 +91,15 @@ package struct ScenarioProgram: Sendable {
                     }
                     ended.set(outcome)
                 }
-                try run.start()
                 control.hold(LoopBound(run, on: loop))
+                guard options.sleep > 0 else { return try run.start() }
+                loop.schedule(after: .milliseconds(bounded: options.sleep)) {
+                    do throws(RunFailure) {
+                        try run.start()
+                    } catch {
+                        ended.set(Outcome(status: error.status, note: error.message))
+                    }
+                }
             }
         } catch {
             return Outcome(status: error.status, note: error.message)
