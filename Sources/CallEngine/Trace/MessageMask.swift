@@ -56,16 +56,15 @@ private struct Lines {
 
     mutating func mask(_ line: UnsafeMutableBufferPointer<UInt8>) {
         guard let first = line.first else { return }
-        maskUserInfo(line)
         let isFolded = first == Octet.space || first == Octet.tab
         if !isFolded { secret = .none }
+        // A line of keys holds no URI; two rules on one line would not leave what is masked as it is.
+        if maskDescription(line) { return }
+        maskUserInfo(line)
         if isFolded {
             if secret == .parameters { maskParameters(line[...]) }
         } else if let colon = line.firstIndex(of: Octet.colon) {
             maskField(Name(line[..<colon]), line, after: colon)
-        }
-        if first == UInt8(ascii: "a") || first == UInt8(ascii: "k"), line.count > 2, line[1] == Octet.equals {
-            maskDescription(line)
         }
         if hidesDigits { maskDigits(line) }
     }
@@ -138,8 +137,9 @@ private struct Lines {
         }
     }
 
-    /// Lines of SDP: `a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:…|2^20`, `a=key-mgmt:mikey …`, `a=ice-pwd:…`, `k=clear:…`.
-    private func maskDescription(_ line: UnsafeMutableBufferPointer<UInt8>) {
+    /// Lines of SDP: `a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:…|2^20`, `a=key-mgmt:mikey …`, `a=ice-pwd:…`, `k=clear:…`. False for others.
+    private func maskDescription(_ line: UnsafeMutableBufferPointer<UInt8>) -> Bool {
+        guard line.count > 2, line[1] == Octet.equals else { return false }
         let all = Name(line[...])
         if all.begins("a=crypto:") {
             let inline = Array("inline:".utf8)
@@ -162,7 +162,10 @@ private struct Lines {
             hide(line, (line.firstIndex(of: Octet.space).map { $0 + 1 } ?? 11)..<line.count)
         } else if all.begins("k=") {
             hide(line, (line.firstIndex(of: Octet.colon).map { $0 + 1 } ?? 2)..<line.count)
+        } else {
+            return false
         }
+        return true
     }
 
     private mutating func maskDigits(_ line: UnsafeMutableBufferPointer<UInt8>) {
