@@ -12,7 +12,7 @@ package final class BeepDetector {
     }
 
     private let fourier = Fourier(size: 256)
-    private var blocks = OverlappingBlocks(half: half)
+    private let blocks = OverlappingBlocks(half: half)
     /// The tone that sounds: its blocks and the bin of its peak.
     private var run: (blocks: Int, bin: Double)?
     /// A tone that has ended, and the quiet blocks since then.
@@ -32,18 +32,15 @@ package final class BeepDetector {
     package init() {}
 
     package func process(_ samples: UnsafeBufferPointer<Int16>, _ report: (Beep) -> Void) {
-        var taken = 0
-        while taken < samples.count { finish(blocks.take(samples, &taken), report) }
+        blocks.take(samples) { look(report) }
     }
 
     /// Time passes without samples.
     package func processMissing(_ count: Int, _ report: (Beep) -> Void) {
-        var left = count
-        while left > 0 { finish(blocks.takeSilence(&left), report) }
+        blocks.takeSilence(count) { look(report) }
     }
 
-    private func finish(_ isWhole: Bool, _ report: (Beep) -> Void) {
-        guard isWhole else { return }
+    private func look(_ report: (Beep) -> Void) {
         let isSound = tracker.isSound(Decibels.level(power: blocks.power), blockSeconds: 0.016)
         let bin = isSound ? peak() : nil
         if let bin, let run, abs(bin - run.bin) < 0.7 {

@@ -19,7 +19,7 @@ package final class CallProgressDetector {
     /// All frequencies, and what the block has of each.
     private let frequencies: ToneFrequencies
     private var powers: [Double]
-    private var blocks = OverlappingBlocks(half: half)
+    private let blocks = OverlappingBlocks(half: half)
     private var tracker: CadenceTracker
     /// What is heard, and the middle of the last block in which it was, in milliseconds.
     private var heard = CadenceTracker.Heard.other
@@ -103,20 +103,17 @@ package final class CallProgressDetector {
 
     /// Takes samples in pieces of any size; reports a tone when it is known, and again after another one.
     package func process(_ samples: UnsafeBufferPointer<Int16>, _ report: ([TonePlan.Name]) -> Void) {
-        var taken = 0
-        while taken < samples.count { finish(blocks.take(samples, &taken), report) }
+        blocks.take(samples) { look(report) }
     }
 
     /// Time passes without samples.
     package func processMissing(_ count: Int, _ report: ([TonePlan.Name]) -> Void) {
-        var left = count
-        while left > 0 { finish(blocks.takeSilence(&left), report) }
+        blocks.takeSilence(count) { look(report) }
     }
 
-    private func finish(_ isWhole: Bool, _ report: ([TonePlan.Name]) -> Void) {
-        guard isWhole else { return }
+    private func look(_ report: ([TonePlan.Name]) -> Void) {
         let middle = Double(blocks.position - Self.half) * 1000 / Double(Self.rate)
-        let found = look()
+        let found = heardNow()
         if found == heard {
             last = middle
             candidate = nil
@@ -146,7 +143,7 @@ package final class CallProgressDetector {
     }
 
     /// What the block is.
-    private func look() -> CadenceTracker.Heard {
+    private func heardNow() -> CadenceTracker.Heard {
         let power = blocks.power
         let level = Decibels.level(power: power)
         guard level > Self.threshold, level > toneLevel - Self.depth else { return .pause }

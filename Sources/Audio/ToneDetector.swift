@@ -39,7 +39,7 @@ package final class ToneDetector {
     package let settings: Settings
     package private(set) var position = 0
 
-    private var blocks: OverlappingBlocks
+    private let blocks: OverlappingBlocks
     private var runs: [Run]
     private let frequencies: [ToneFrequencies]
 
@@ -59,18 +59,15 @@ package final class ToneDetector {
 
     /// Takes samples in pieces of any size and reports what they brought, in order.
     package func process(_ samples: UnsafeBufferPointer<Int16>, _ report: (Event) -> Void) {
-        var taken = 0
-        while taken < samples.count { finish(blocks.take(samples, &taken), report) }
+        blocks.take(samples) { look(report) }
     }
 
     /// Time passes without samples.
     package func processMissing(_ count: Int, _ report: (Event) -> Void) {
-        var left = count
-        while left > 0 { finish(blocks.takeSilence(&left), report) }
+        blocks.takeSilence(count) { look(report) }
     }
 
-    private func finish(_ isWhole: Bool, _ report: (Event) -> Void) {
-        guard isWhole else { return }
+    private func look(_ report: (Event) -> Void) {
         position = blocks.position
         let power = blocks.power
         let loud = Decibels.level(power: power) > settings.threshold

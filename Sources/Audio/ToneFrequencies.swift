@@ -3,8 +3,8 @@
 
 import Glibc
 
-/// Blocks of twice `half` samples, each `half` after the last. Samples come in pieces of any size.
-struct OverlappingBlocks {
+/// Blocks of twice `half` samples, each `half` after the last. Samples come in pieces of any size. Belongs to its detector.
+final class OverlappingBlocks {
     private let half: Int
     /// The older half first.
     private var block: [Int16]
@@ -18,35 +18,29 @@ struct OverlappingBlocks {
         filled = half
     }
 
-    /// Takes samples from `taken` on, up to the end of the block.
-    /// - Returns: whether the block is whole: it is to be looked at before the next call.
-    mutating func take(_ samples: UnsafeBufferPointer<Int16>, _ taken: inout Int) -> Bool {
-        beginNext()
-        let count = min(block.count - filled, samples.count - taken)
-        for index in 0..<count { block[filled + index] = samples[taken + index] }
-        taken += count
-        return advance(count)
+    /// Takes samples; `look` is called for each block that they make whole.
+    func take(_ samples: UnsafeBufferPointer<Int16>, _ look: () -> Void) {
+        fill(samples.count, { samples[$0] }, look)
     }
 
     /// As `take`, of silence.
-    mutating func takeSilence(_ left: inout Int) -> Bool {
-        beginNext()
-        let count = min(block.count - filled, left)
-        for index in 0..<count { block[filled + index] = 0 }
-        left -= count
-        return advance(count)
-    }
+    func takeSilence(_ count: Int, _ look: () -> Void) { fill(count, { _ in 0 }, look) }
 
-    private mutating func beginNext() {
-        guard filled == block.count else { return }
-        for index in 0..<half { block[index] = block[half + index] }
-        filled = half
-    }
-
-    private mutating func advance(_ count: Int) -> Bool {
-        filled += count
-        position += count
-        return filled == block.count
+    @inline(__always)
+    private func fill(_ count: Int, _ sample: (Int) -> Int16, _ look: () -> Void) {
+        var taken = 0
+        while taken < count {
+            if filled == block.count {
+                for index in 0..<half { block[index] = block[half + index] }
+                filled = half
+            }
+            let part = min(block.count - filled, count - taken)
+            for index in 0..<part { block[filled + index] = sample(taken + index) }
+            taken += part
+            filled += part
+            position += part
+            if filled == block.count { look() }
+        }
     }
 
     /// The mean square of the block.

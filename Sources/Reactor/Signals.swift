@@ -5,10 +5,14 @@ package enum ProcessSignal: Int32, CaseIterable, Sendable {
     case hangup = 1
     case interrupt = 2
     case user1 = 10
+    case user2 = 12
     case terminate = 15
 
     /// Writing to a peer that is gone is an error of that write, not the end of the process. Once, at the start.
     package static func ignoreBrokenPipes() { _ = rw_signal_ignore(SIGPIPE) }
+
+    /// From now on nothing happens by it.
+    package static func ignore(_ signal: ProcessSignal) { _ = rw_signal_ignore(signal.rawValue) }
 }
 
 /// Brings signals to a loop: while it is open, its signals do not end the process but call `onSignal` on the loop. One for each signal

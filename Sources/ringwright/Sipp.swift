@@ -7,6 +7,8 @@ import SIPpRunner
 
 func runSipp(_ words: [String]) -> Int32 {
     ProcessSignal.ignoreBrokenPipes()
+    // It makes SIPp write its screens down; it does not end it.
+    ProcessSignal.ignore(.user2)
     if words.contains("-bg") { return goToBackground(words.filter { $0 != "-bg" }) }
     let control = ScenarioProgram.Control()
     let signals = try? InterruptSignal([.terminate, .interrupt, .user1]) { control.quit() }

@@ -13,6 +13,13 @@ import Testing
         try PromptFile.read("\(CommittedPromptsTests.folder)/voicemail-greeting.wav").resampled(to: rate).samples
     }
 
+    private static func begin(
+        _ format: AudioFileFormat, _ shape: (rate: Int, channels: Int), in folder: TemporaryFolder
+    ) throws -> (path: String, speech: [Int16], writer: any AudioFileWriter) {
+        let path = folder.file("recording.\(format)")
+        return (path, try speech(shape.rate), try format.writer(path: path, rate: shape.rate, channels: shape.channels))
+    }
+
     /// The right channel is the left one half as loud.
     private static func interleaved(_ samples: [Int16], _ channels: Int) -> [Int16] {
         channels == 1 ? samples : samples.flatMap { [$0, $0 / 2] }
@@ -36,9 +43,7 @@ import Testing
         format: AudioFileFormat, shape: (rate: Int, channels: Int)
     ) throws {
         let folder = TemporaryFolder()
-        let path = folder.file("recording.\(format)")
-        let speech = try Self.speech(shape.rate)
-        let writer = try format.writer(path: path, rate: shape.rate, channels: shape.channels)
+        let (path, speech, writer) = try Self.begin(format, shape, in: folder)
         try Self.write(writer, speech, shape.rate, shape.channels)
         let result = writer.finish()
         #expect(result.error == nil && result.frames == speech.count && result.path == path)
@@ -67,9 +72,7 @@ import Testing
         format: AudioFileFormat, shape: (rate: Int, channels: Int)
     ) throws {
         let folder = TemporaryFolder()
-        let path = folder.file("recording.\(format)")
-        let speech = try Self.speech(shape.rate)
-        let writer = try format.writer(path: path, rate: shape.rate, channels: shape.channels)
+        let (path, speech, writer) = try Self.begin(format, shape, in: folder)
         // Nothing was said yet: the heads of the format (libsndfile reads no Ogg without a page of sound).
         #expect(throws: PromptError.self) { try PromptFile.read(path) }
         #expect(try FileStamp(path: path).size > 0)

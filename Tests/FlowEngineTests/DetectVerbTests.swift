@@ -4,8 +4,9 @@ import FlowEngine
 import Testing
 
 @Suite struct DetectVerbTests {
-    /// A flow whose only step listens to what the far side does; `expect` are the case's expectations.
-    private func run(_ detect: String, callee: String, expect: String, before: String = "answer") throws {
+    /// A flow of these steps, and what it comes to with a far side.
+    private func run(steps: [String], callee: String, expect: String) throws {
+        let lines = (steps + ["hangup"]).map { "      - \($0)" }.joined(separator: "\n")
         try runCases(
             """
             flow: t
@@ -13,15 +14,17 @@ import Testing
             vars: { heard: null }
             sections:
               main:
-                - \(before)
-                - detect: \(detect)
-                - log: "found ${result.found}"
-                - hangup
+            \(lines)
             cases:
               - name: x
                 callee: [ \(callee) ]
                 expect: [ \(expect) ]
             """)
+    }
+
+    /// One that listens, after the step `before`.
+    private func run(_ detect: String, callee: String, expect: String, before: String = "answer") throws {
+        try run(steps: [before, "detect: \(detect)", "log: \"found ${result.found}\""], callee: callee, expect: expect)
     }
 
     @Test(arguments: [
@@ -50,29 +53,17 @@ import Testing
     }
 
     @Test func theResultSaysMore() throws {
-        try runCases(
-            """
-            flow: t
-            direction: outbound
-            vars: { heard: null }
-            sections:
-              main:
-                - answer
-                - detect: { what: [ machine, beep ], within: 20s, into: who, on: { machine: { log: "${who.found}: ${who.reason}, ${who.after}" } } }
-                - detect: { what: beep, into: heard }
-                - log: "${heard.frequency} Hz, ${heard.length}"
-                - detect: { what: tone, country: us, into: heard, on: { tone: { tag: "${heard.tone}" } } }
-                - detect: { what: fax, into: heard, on: { fax: { tag: "${heard.fax}" } } }
-                - hangup
-            cases:
-              - name: x
-                callee: [ answers, { waits: 500ms }, { says: 4s }, { tone: [ 850 ], for: 300ms }, { waits: 1s }, { tone: info }, { tone: [ 2100 ], for: 3s } ]
-                expect:
-                  - { logged: "machine: long greeting" }
-                  - { logged: "850 Hz, 300ms" }
-                  - { tag: info }
-                  - { tag: answering }
-            """)
+        try run(
+            steps: [
+                "answer",
+                "detect: { what: [ machine, beep ], within: 20s, into: who, on: { machine: { log: \"${who.found}: ${who.reason}, ${who.after}\" } } }",
+                "detect: { what: beep, into: heard }", "log: \"${heard.frequency} Hz, ${heard.length}\"",
+                "detect: { what: tone, country: us, into: heard, on: { tone: { tag: \"${heard.tone}\" } } }",
+                "detect: { what: fax, into: heard, on: { fax: { tag: \"${heard.fax}\" } } }"
+            ],
+            callee:
+                "answers, { waits: 500ms }, { says: 4s }, { tone: [ 850 ], for: 300ms }, { waits: 1s }, { tone: info }, { tone: [ 2100 ], for: 3s }",
+            expect: "{ logged: \"machine: long greeting\" }, { logged: \"850 Hz, 300ms\" }, { tag: info }, { tag: answering }")
     }
 
     /// Ringing and announcements come before the answer.

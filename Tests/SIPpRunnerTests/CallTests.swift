@@ -49,6 +49,20 @@ struct CallTests {
         #expect(abs(caller.run.statistics.lengths.total.mean - 31_500) < 2)
     }
 
+    @Test("a response whose CSeq has a method that was not sent fits no step", arguments: [("OPTIONS", 0), ("FOO", 1)])
+    func otherMethod(_ method: String, _ status: Int32) throws {
+        let scene = try Scene()
+        let called = try scene.start(
+            XML.scenario(
+                "<recv request=\"OPTIONS\"/>" + XML.response("200 OK").replacing("[last_CSeq:]", with: "CSeq: 1 \(method)")),
+            ["-m", "1"])
+        let caller = try scene.start(
+            XML.scenario(XML.request("OPTIONS", cSeq: "1") + "<recv response=\"200\"/>"), ["-m", "1", "-recv_timeout", "1000"],
+            to: called)
+        scene.play()
+        #expect(caller.status == status)
+    }
+
     @Test("a scenario that turns in a circle leaves the loop to the others")
     func circle() throws {
         let scene = try Scene()

@@ -3,6 +3,7 @@
 import FlowEngine
 import Foundation
 import Server
+import TestKit
 import Testing
 
 @Suite struct CampaignCheckTests {
@@ -26,7 +27,7 @@ import Testing
 
     @Test func mistakesOfAllThreeFiles() throws {
         #expect(
-            try Self.findings(Self.campaign + "concurency: 2\n", list: "number\n", flow: Self.flow)
+            try Self.findings(Self.campaign + "concurency: 2\n", list: "number\n1\n", flow: Self.flow)
                 == ["c.yaml:5:1: error: unknown key `concurency` of the campaign; did you mean `concurrency`?"])
         #expect(
             try Self.findings(Self.campaign, list: "number\n1\n", flow: Self.flow.replacing("answer", with: "anser")).first?
@@ -35,7 +36,27 @@ import Testing
             try Self.findings(Self.campaign, list: "number\n1\n1,2\n", flow: Self.flow)
                 == ["list.csv:3:1: error: 2 fields, and the header has 1; a field with a comma in it stands in quotes"])
         #expect(
+            try Self.findings(Self.campaign, list: "number\n", flow: Self.flow)
+                == ["list.csv:1:1: error: the list has no rows; nobody would be called"])
+        #expect(
             try Self.findings(Self.campaign, list: "phone\n1\n", flow: Self.flow).first?
                 .hasPrefix("list.csv:2:1: error: `to` cannot be told for this row: ") == true)
+    }
+
+    /// A list that is refused leaves nothing behind: mended, the same line runs.
+    @Test(arguments: [
+        ("number\n", "the list has no rows"), ("phone\n1\n", "`to` cannot be told for this row"),
+        ("number\n1\n2,3\n", "2 fields, and the header has 1")
+    ]) func aRefusedListBeginsNoCampaign(list: String, message: String) async throws {
+        let folder = try TemporaryFolder()
+        for (name, text) in [("c.yaml", Self.campaign), ("list.csv", list), ("f.yaml", Self.flow)] {
+            try folder.write(text, to: name)
+        }
+        let arguments = try CampaignOptions.syntax.parse([folder.path("c.yaml"), "--report", folder.path("report")])
+        let error = await #expect(throws: CommandFailure.self) {
+            try await CampaignCommand.run(CampaignOptions(arguments), stops: StopRequests()) { _ in }
+        }
+        #expect(error?.status == .wrong && error?.message.contains(message) == true, "\(error as Any)")
+        #expect(!FileManager.default.fileExists(atPath: folder.path("report/campaign.db")))
     }
 }

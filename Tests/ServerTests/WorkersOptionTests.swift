@@ -25,6 +25,7 @@ import Testing
     @Test(arguments: [
         ("postgresql://dialer:hidden@db/calls", "--workers: a password has no place in an argument"),
         ("postgresql://db/calls?password=hidden", "--workers: a password has no place in an argument"),
+        ("postgresql://db/calls?sslkey=k&sslpassword=hidden", "--workers: a password has no place in an argument"),
         ("db.example.com", "--workers: a database is named by a URL such as postgresql://user@host/database"),
         ("${env.NOTHING}", "--workers: the environment has no NOTHING"),
         ("${file./run/none}", "--workers: /run/none cannot be read")

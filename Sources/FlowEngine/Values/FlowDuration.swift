@@ -65,6 +65,9 @@ package enum FlowDuration {
         return "\(quoted(text)) is not a duration; write one such as 300ms, 5s, 2m or 1h30m"
     }
 
+    /// To whole milliseconds.
+    static func rounded(_ duration: Duration) -> Duration { .milliseconds(Int64((duration / .milliseconds(1)).rounded())) }
+
     /// `1h30m`, `5s`, `300ms`, `0s`; parts below a millisecond as a fraction: `1.5ms`. Negative lengths begin with `-`.
     package static func print(_ duration: Duration) -> String {
         if duration == .zero { return "0s" }

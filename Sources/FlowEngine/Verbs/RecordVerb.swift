@@ -160,7 +160,7 @@ extension FlowRun {
     private func recorded(_ result: RecordingResult, shown: String) {
         pendingRecordings -= 1
         recording = .object([
-            "path": .string(result.path), "file": .string(shown), "length": .duration(result.length),
+            "path": .string(result.path), "file": .string(shown), "length": .duration(FlowDuration.rounded(result.length)),
             "bytes": .int(Int64(result.bytes)), "checksum": .string(result.checksum), "complete": .bool(result.complete),
             "detail": .string(result.detail), "lost": .duration(result.lost)
         ])

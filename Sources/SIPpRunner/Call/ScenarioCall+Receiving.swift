@@ -93,9 +93,12 @@ extension ScenarioCall {
         return true
     }
 
-    /// A response belongs to its named transaction, or else to the method that was sent before the step.
+    /// A response belongs to its named transaction, or else to a method that was sent before the step.
     private func matchesTransaction(_ message: Message, _ receiving: Step.Receiving) -> Bool {
-        guard let transaction = receiving.transaction else { return true }
+        guard let transaction = receiving.transaction else {
+            let method = message[message.cSeqMethodRange]
+            return receiving.methods.isEmpty || receiving.methods.contains { method.elementsEqual($0) }
+        }
         guard let branch = (try? message.topVia())?.branch else { return false }
         return branches[transaction].elementsEqual(branch)
     }

@@ -161,6 +161,7 @@ package struct ScenarioReader {
             guard !element.text.allSatisfy({ $0 <= 32 }) else {
                 throw ScenarioError(file, element.line, "<send> has no message; write it in <![CDATA[ … ]]>")
             }
+            noteMethod(element.text)
             var sending = Step.Sending(template: try texts.message(element.text, line: element.line, &parts.variables))
             sending.retransmission = try number(element, "retrans")
             if sending.retransmission == 0 { sending.retransmission = nil }
@@ -264,11 +265,19 @@ package struct ScenarioReader {
         result.keepsChallenge = element["auth"] == "true"
         result.advances = element["advance_state"] != "false"
         result.ignoresBody = element["ignoresdp"] == "true"
+        result.methods = parts.sentMethods ?? []
         if let name = element["response_txn"] {
             guard element["response"] != nil else { throw ScenarioError(file, element.line, "response_txn is for response=…") }
             result.transaction = transaction(name)
         }
         return result
+    }
+
+    /// The first word of a message, when it is a request.
+    private mutating func noteMethod(_ message: [UInt8]) {
+        let word = message.drop { $0 <= 32 }.prefix { $0 > 32 }
+        guard !word.starts(with: Array("SIP/".utf8)) else { return }
+        if word.contains(UInt8(ascii: "[")) { parts.sentMethods = nil } else { parts.sentMethods?.append(Array(word)) }
     }
 
     private func optional(_ element: XMLElement, _ common: inout Step.Common) throws(ScenarioError) {

@@ -90,6 +90,8 @@ package final class Step {
         package var advances = true
         package var ignoresBody = false
         package var transaction: Int?
+        /// The methods of the requests before it in the scenario: a response without a named transaction is to one of them. Empty: to any.
+        package var methods: [[UInt8]] = []
     }
 
     /// How long a `pause` lasts.
@@ -225,6 +227,8 @@ package struct ScenarioParts {
     package var timers: [String] = []
     package var counters: [String] = []
     package var transactions: [String] = []
+    /// Of the requests so far; nil: one of them is told by a keyword.
+    package var sentMethods: [[UInt8]]? = []
     package var acknowledgements: [Int?] = []
     package var timerBorders: [Int] = []
     package var lengthBorders: [Int] = []

@@ -55,13 +55,7 @@ package final class Statistics {
     }
 
     package func began(isOutgoing: Bool, at now: Instant) {
-        if isOutgoing {
-            total.outgoing += 1
-            period.outgoing += 1
-        } else {
-            total.incoming += 1
-            period.incoming += 1
-        }
+        count(isOutgoing ? \.outgoing : \.incoming)
         current += 1
         if current > peak {
             peak = current
@@ -70,13 +64,7 @@ package final class Statistics {
     }
 
     package func ended(isSuccess: Bool, after length: Duration) {
-        if isSuccess {
-            total.successful += 1
-            period.successful += 1
-        } else {
-            total.failed += 1
-            period.failed += 1
-        }
+        count(isSuccess ? \.successful : \.failed)
         current -= 1
         lengths.add(length)
     }

@@ -62,6 +62,12 @@ struct CampaignPlace: Sendable {
             _ = try CampaignStore.importList(plan.list, into: database)
             before = try CampaignStore.storing(database) { connection throws(StoreError) in try CampaignStore.counts(connection) }
         } catch {
+            database.close()
+            lock.release()
+            // A list that is refused leaves nothing behind, so that the same line can be run again.
+            if workers == nil, !exists {
+                for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
+            }
             throw CampaignCommand.failure(error)
         }
     }

@@ -5,7 +5,7 @@ package struct CheckOptions: Equatable, Sendable {
         name: "check", summary: "finds mistakes in flows, campaigns and configurations", arguments: "FILE…", count: 1...10_000,
         options: [.json],
         examples: [
-            ("check flows/reception.yaml ringwright.yaml", "names every mistake with file, line, column and the mend")
+            ("check flows/*.yaml", "names every mistake with file, line, column and the mend")
         ])
 
     package var files: [String]

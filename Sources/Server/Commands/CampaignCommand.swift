@@ -18,6 +18,8 @@ package enum CampaignCommand {
         for warning in planWarnings + warnings { progress(warning.description) }
         if let line = plan.line { _ = try configuration.line(chosen: line) }
         let flow = try FlowFiles.outbound(plan.flow, configuration, arguments: Set(plan.vars.map(\.name)))
+        // A list that nobody can be called by begins no campaign.
+        if let finding = CampaignFiles.check(list: plan, rows: 1).first { throw CommandFailure(.wrong, finding.description) }
         let folder = options.report ?? "run/\(plan.name)"
         let place = try CampaignPlace(
             plan, flow: flow, folder: folder, workers: options.workers, lease: options.lease, resume: options.resume)

@@ -12,11 +12,14 @@ package enum CampaignFiles {
         return result.diagnostics + FlowFiles.load(plan.flow, arguments: names).diagnostics + check(list: plan)
     }
 
-    private static func check(list plan: CampaignPlan) -> [Diagnostic] {
+    /// What is wrong with the list of a plan, of which so many rows are read.
+    static func check(list plan: CampaignPlan, rows: Int = .max) -> [Diagnostic] {
         var findings: [Diagnostic] = []
+        var read = 0
         do throws(CSVProblem) {
             let list = try TargetList(path: plan.list)
-            while let target = try list.next() {
+            while read < rows, let target = try list.next() {
+                read += 1
                 guard findings.isEmpty else { continue }
                 do throws(ExpressionError) {
                     _ = try plan.to.text(
@@ -27,6 +30,10 @@ package enum CampaignFiles {
                         Diagnostic(
                             .error, at: place, "`to` cannot be told for this row: \(error.message)", mend: "look at the columns"))
                 }
+            }
+            if read == 0 {
+                let place = SourcePlace(file: plan.list, line: 1, column: 1)
+                findings.append(Diagnostic(.error, at: place, "the list has no rows", mend: "nobody would be called"))
             }
         } catch {
             let place = SourcePlace(file: error.path, line: error.line, column: 1)

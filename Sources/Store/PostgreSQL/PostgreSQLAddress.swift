@@ -45,8 +45,8 @@ package struct PostgreSQLAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The URL names the password itself.
-    package var hasPassword: Bool { password != nil }
+    /// The URL names a password itself: the user's, or that of a key.
+    package var hasPassword: Bool { password != nil || parameters["sslpassword"] != nil }
 
     /// Without the password.
     package var description: String {
