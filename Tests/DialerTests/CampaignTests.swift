@@ -106,6 +106,29 @@ import Testing
         #expect((counts.targets, counts.passed, counts.waiting, counts.attempts) == (500, 500, 0, 500))
     }
 
+    /// Each has one attempt that ends at once: nothing is dialled, and the campaign comes to its end.
+    @Test(arguments: ["vars: { half: \"${100 / int(target.number)}\" }\n", "caller-id: \"${target.missing}\"\n"])
+    func aRowThatCannotBeToldIsAnErrorOfItsOwn(_ text: String) throws {
+        let bench = try Bench("number,host\n0,h\n")
+        let plan = try Bench.plan(text)
+        _ = try bench.open(plan)
+        bench.go(plan, seconds: 5) { _ in (.seconds(1), Self.result(.passed)) }
+        #expect(bench.isOver && bench.dialled.isEmpty)
+        let counts = try bench.counts()
+        #expect((counts.error, counts.waiting, counts.attempts) == (1, 0, 1))
+        #expect((bench.run?.figures.began, bench.run?.figures.ended, bench.run?.figures.active) == (1, 1, 0))
+    }
+
+    @Test func aRowThatNamesNobodyIsAnErrorOfItsOwn() throws {
+        let bench = try Bench("number,host\n,h\n1,h\n")
+        var plan = try Bench.plan()
+        plan.to = try #require(CampaignReader.template("${target.number}") { _ in })
+        _ = try bench.open(plan)
+        bench.go(plan, seconds: 5) { _ in (.seconds(1), Self.result(.passed)) }
+        #expect(bench.isOver && bench.dialled.map(\.row) == [2])
+        #expect(try bench.counts().error == 1)
+    }
+
     @Test(arguments: StoreKind.available) func theRateIsAnUpperLimit(on kind: StoreKind) throws {
         let bench = try Bench(Bench.rows(50), on: kind)
         let plan = try Bench.plan("concurrency: 5\nrate: 2\n")

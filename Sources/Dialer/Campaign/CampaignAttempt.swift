@@ -22,6 +22,28 @@ package struct CampaignAttempt: Sendable {
     var worker = 0
 }
 
+extension CampaignAttempt {
+    /// The next attempt of a row; whom it calls is told by `fill`.
+    init(_ target: CampaignStore.Target, of worker: Int) {
+        self.init(row: target.row, number: target.attempts + 1, destination: "", variables: [:], target: target.data)
+        self.worker = worker
+    }
+
+    /// Evaluates what the plan says about the row. Returns why that cannot be done: nobody is called then.
+    mutating func fill(from plan: CampaignPlan) -> String? {
+        let scope = MapScope(["target": target, "campaign": .object(["name": .string(plan.name)])])
+        do throws(ExpressionError) {
+            let to = try plan.to.text(in: scope)
+            callerID = try plan.callerID?.text(in: scope)
+            for (name, value) in plan.vars { variables[name] = try value.evaluate(in: scope) }
+            destination = to
+            return to.isEmpty ? "`to` is empty" : nil
+        } catch {
+            return error.message
+        }
+    }
+}
+
 /// What came of it.
 package struct AttemptResult: Sendable {
     package enum Verdict: String, Sendable {
