@@ -17,11 +17,19 @@ package enum PromptError: Error, Equatable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .missing(let path): "\(path): there is no such file"
-        case .unreadable(let path, let reason): "\(path): cannot be read: \(reason)"
-        case .notAudio(let path, let reason): "\(path): is not an audio file that can be played: \(reason)"
-        case .empty(let path): "\(path): holds no audio"
-        case .tooLong(let path, let limit): "\(path): is longer than a prompt may be (\(limit))"
+        case .missing(let path), .unreadable(let path, _), .notAudio(let path, _), .empty(let path), .tooLong(let path, _):
+            "\(path): \(reason)"
+        }
+    }
+
+    /// Without the file's name.
+    package var reason: String {
+        switch self {
+        case .missing: "there is no such file"
+        case .unreadable(_, let reason): "cannot be read: \(reason)"
+        case .notAudio(_, let reason): "is not an audio file that can be played: \(reason)"
+        case .empty: "holds no audio"
+        case .tooLong(_, let limit): "is longer than a prompt may be (\(limit))"
         }
     }
 }

@@ -78,6 +78,7 @@ import Testing
         figures.lostPackets = 0
         figures.lines = [LineStatus(name: "desk")]
         figures.registrar = RegistrarFigures()
+        figures.prompts = PromptFigures()
         return figures
     }
 }

@@ -32,6 +32,10 @@ static inline CURLcode rw_curl_get_long(CURL *easy, CURLINFO info, long *value) 
     return curl_easy_getinfo(easy, info, value);
 }
 
+static inline CURLcode rw_curl_get_text(CURL *easy, CURLINFO info, const char **text) {
+    return curl_easy_getinfo(easy, info, text);
+}
+
 static inline CURLcode rw_curl_get_time(CURL *easy, CURLINFO info, curl_off_t *microseconds) {
     return curl_easy_getinfo(easy, info, microseconds);
 }

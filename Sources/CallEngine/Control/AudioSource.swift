@@ -4,11 +4,34 @@ import Basics
 package enum AudioSource: Equatable, Sendable {
     /// A file that libsndfile reads; the path is already confined to the prompts folder.
     case file(path: String)
+    /// What has to be got first.
+    case supplied(PromptOrigin)
     /// A tone of a country's plan: `ringback`, `busy`, `congestion`, `dial`; country as ISO 3166 code (`us`, `de`, …).
     case countryTone(name: String, country: String)
     /// Frequencies in Hz that sound together, with on and off times in turn; an empty cadence is a steady tone.
     case tone(frequencies: [Double], cadence: [Duration], level: Double = -13)
     case silence(Duration)
+
+    /// It is a file, or becomes one.
+    var isFile: Bool {
+        switch self {
+        case .file, .supplied: true
+        case .countryTone, .tone, .silence: false
+        }
+    }
+}
+
+/// Audio that is no file yet.
+package enum PromptOrigin: Hashable, Sendable {
+    /// A file at a URL, http or https. `shown`: its name in logs, without what is secret.
+    case web(url: String, shown: String)
+
+    /// For logs.
+    package var shown: String {
+        switch self {
+        case .web(_, let shown): shown
+        }
+    }
 }
 
 /// What to play and how.

@@ -13,23 +13,27 @@ package final class MediaWorkers: Sendable {
     /// One thread, which keeps the order: writes recordings.
     package let recorder: WorkerPool
     let cache: Locked<PromptCache>
+    /// Gets prompts that are no files yet; nil: nobody does.
+    let supply: (any PromptSupply)?
 
-    private init(prompts: WorkerPool, recorder: WorkerPool, cacheBudget: Int) {
+    private init(prompts: WorkerPool, recorder: WorkerPool, cacheBudget: Int, supply: (any PromptSupply)?) {
         self.prompts = prompts
         self.recorder = recorder
+        self.supply = supply
         cache = Locked(PromptCache(budget: cacheBudget))
     }
 
     /// With threads of its own. `cacheBudget`: bytes of encoded prompts that are kept.
-    package convenience init(cacheBudget: Int = 64 << 20) throws(SystemError) {
+    package convenience init(cacheBudget: Int = 64 << 20, supply: (any PromptSupply)? = nil) throws(SystemError) {
         self.init(
             prompts: try WorkerPool(name: "prompts", threads: 2, limit: 4096),
-            recorder: try WorkerPool(name: "recorder", threads: 1, limit: 4096), cacheBudget: cacheBudget)
+            recorder: try WorkerPool(name: "recorder", threads: 1, limit: 4096), cacheBudget: cacheBudget, supply: supply)
     }
 
     /// Without threads: for virtual loops.
-    package static func inline(cacheBudget: Int = 64 << 20) -> MediaWorkers {
-        MediaWorkers(prompts: .inline(name: "prompts"), recorder: .inline(name: "recorder"), cacheBudget: cacheBudget)
+    package static func inline(cacheBudget: Int = 64 << 20, supply: (any PromptSupply)? = nil) -> MediaWorkers {
+        MediaWorkers(
+            prompts: .inline(name: "prompts"), recorder: .inline(name: "recorder"), cacheBudget: cacheBudget, supply: supply)
     }
 
     /// Bytes of encoded prompts that are kept, and how often one was found there, or not.

@@ -46,8 +46,8 @@ final class PromptLibrary {
     private static let recheck = Duration.seconds(1)
     private static let mostKnown = 256
 
-    private let loop: EventLoop
-    private let workers: MediaWorkers
+    let loop: EventLoop
+    let workers: MediaWorkers
     private var known: [PromptKey: Known] = [:]
     private var waiting: [PromptKey: [(PromptOutcome) -> Void]] = [:]
 

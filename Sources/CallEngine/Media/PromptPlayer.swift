@@ -31,6 +31,8 @@ final class PromptPlayer {
     /// A source cannot be played, for this reason.
     var onFailure: ((String) -> Void)?
     private let request: PlaybackRequest
+    /// Those of the request; what was got once is the file that it became.
+    private var sources: [AudioSource]
     private var items: [Item] = []
     private var pending = 0
     private var index = 0
@@ -41,6 +43,7 @@ final class PromptPlayer {
 
     init(_ request: PlaybackRequest, playback: Playback, codec: Audio.AudioCodec, packetTime: Int) {
         self.request = request
+        sources = request.sources
         self.playback = playback
         self.codec = codec
         self.packetTime = packetTime
@@ -54,24 +57,37 @@ final class PromptPlayer {
     func load(from library: PromptLibrary) {
         generation += 1
         let generation = generation
-        items = [Item](repeating: .pending, count: request.sources.count)
+        items = [Item](repeating: .pending, count: sources.count)
         pending = items.count
         leaveCurrent()
-        var isFirstFile = true
-        for (place, source) in request.sources.enumerated() {
-            switch key(for: source, isFirstFile: &isFirstFile) {
-            case .silence(let length):
-                take(.silence(packets: max(0, Int(length.milliseconds.rounded(.up)) + packetTime - 1) / packetTime), at: place)
-            case .failed(let reason):
-                onFailure?(reason)
-                return
-            case .load(let key, let endless):
-                library.load(key) { [self] outcome in
-                    guard generation == self.generation else { return }
-                    switch outcome {
-                    case .ready(let prompt): take(endless ? .endless(prompt) : .prompt(prompt), at: place)
-                    case .failed(let reason): onFailure?(reason)
-                    }
+        for place in sources.indices {
+            guard generation == self.generation else { return }
+            load(place, from: library)
+        }
+    }
+
+    private func load(_ place: Int, from library: PromptLibrary) {
+        let generation = generation
+        switch way(of: place) {
+        case .silence(let length):
+            take(.silence(packets: max(0, Int(length.milliseconds.rounded(.up)) + packetTime - 1) / packetTime), at: place)
+        case .failed(let reason): onFailure?(reason)
+        case .find(let origin):
+            library.find(origin) { [self] outcome in
+                guard generation == self.generation else { return }
+                switch outcome {
+                case .success(let path):
+                    sources[place] = .file(path: path)
+                    load(place, from: library)
+                case .failure(let failure): onFailure?(failure.reason)
+                }
+            }
+        case .load(let key, let endless):
+            library.load(key) { [self] outcome in
+                guard generation == self.generation else { return }
+                switch outcome {
+                case .ready(let prompt): take(endless ? .endless(prompt) : .prompt(prompt), at: place)
+                case .failed(let reason): onFailure?(reason)
                 }
             }
         }
@@ -94,20 +110,22 @@ final class PromptPlayer {
 
     private enum Way {
         case silence(Duration)
+        case find(PromptOrigin)
         case load(PromptKey, endless: Bool)
         case failed(String)
     }
 
-    private func key(for source: AudioSource, isFirstFile: inout Bool) -> Way {
-        switch source {
+    private func way(of place: Int) -> Way {
+        switch sources[place] {
         case .silence(let length): return .silence(length)
+        case .supplied(let origin): return .find(origin)
         case .file(let path):
-            defer { isFirstFile = false }
+            let isFirst = sources.firstIndex { $0.isFile } == place
             return .load(
                 .file(
                     PromptVariant(
                         path: path, codec: codec, packetTime: packetTime, volume: request.volume,
-                        from: isFirstFile ? request.from : .zero, until: isFirstFile ? request.until : nil)), endless: false)
+                        from: isFirst ? request.from : .zero, until: isFirst ? request.until : nil)), endless: false)
         case .countryTone(let name, let country):
             guard let plan = TonePlan.country(country) else {
                 return .failed("tone \(name): no tones are known for \"\(country)\"")

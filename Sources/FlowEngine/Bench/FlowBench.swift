@@ -76,6 +76,11 @@ final class CaseRun: FlowObserver {
             case .unreadable(let why): (.zero, "\(PathConfinement.folderless(path)): \(why)")
             }
         }
+        call.supply = { [web] origin in
+            switch origin {
+            case .web(let url, _): web.file(at: url).map { "\(origin.shown): \($0)" }
+            }
+        }
         call.behaviour = { target in
             flowCase.bridges.first { FlowBenchPattern.matches($0.pattern, target) }?.behaviour ?? BridgeBehaviour()
         }
@@ -144,6 +149,7 @@ final class CaseRun: FlowObserver {
         case .file(let path):
             let roots = ["/recordings", flow.promptsFolder] + flow.subflows.values.map(\.promptsFolder)
             return PathConfinement.relative(path, to: roots)
+        case .supplied(.web(let url, _)): return url
         case .countryTone(let name, _): return "tone \(name)"
         case .tone(let frequencies, _, _): return "tone \(frequencies.map { Value.double($0).text }.joined(separator: "+"))"
         case .silence(let length): return "silence \(FlowDuration.print(length))"
@@ -204,18 +210,32 @@ private final class SimulatedWeb: WebRequester {
 
     init(answers: [(pattern: String, answers: [WebAnswer])]) { self.answers = answers }
 
+    /// Why a prompt at `url` is not there; nil: it is. A prompt takes no time to come.
+    func file(at url: String) -> String? {
+        switch next(url) {
+        case nil: nil
+        case .failed(let reason): reason
+        case .response(let response, _): response.status < 300 ? nil : "the server answered \(response.status)"
+        }
+    }
+
+    /// What is said next for `url`; nil: nothing was.
+    private func next(_ url: String) -> WebAnswer? {
+        guard let index = answers.firstIndex(where: { FlowBenchPattern.matches($0.pattern, url) }),
+            !answers[index].answers.isEmpty
+        else { return nil }
+        let count = asked[index, default: 0]
+        asked[index] = count + 1
+        return answers[index].answers[min(count, answers[index].answers.count - 1)]
+    }
+
     func perform(_ request: WebRequest, on loop: EventLoop) async throws(CancellationError) -> WebOutcome {
         requests.append(request)
-        guard let index = answers.firstIndex(where: { FlowBenchPattern.matches($0.pattern, request.url) }),
-            !answers[index].answers.isEmpty
-        else {
+        switch next(request.url) {
+        case nil:
             // Nobody said how the world answers: it takes what it is given.
             try await loop.sleep(for: .milliseconds(50))
             return .response(WebResponse(status: 200))
-        }
-        let count = asked[index, default: 0]
-        asked[index] = count + 1
-        switch answers[index].answers[min(count, answers[index].answers.count - 1)] {
         case .failed(let reason):
             try await loop.sleep(for: .milliseconds(50))
             return .failed(reason)

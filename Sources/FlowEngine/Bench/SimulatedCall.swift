@@ -15,6 +15,8 @@ package final class SimulatedCall: CallControl {
 
     /// How long a file plays; nil: it cannot be played, for the reason.
     package var duration: (String) -> (length: Duration, failure: String?) = { _ in (.seconds(2), nil) }
+    /// Why something that has to be got cannot be; nil: it can, and plays for as long as anything unknown.
+    package var supply: (PromptOrigin) -> String? = { _ in nil }
     /// How a bridge target behaves.
     var behaviour: (String) -> BridgeBehaviour = { _ in BridgeBehaviour() }
     /// Called for what the flow does to the call, in words: the transcript.
@@ -237,6 +239,11 @@ package final class SimulatedCall: CallControl {
             playback.finish(.failed("no audio yet"))
             return playback
         }
+        for case .supplied(let origin) in request.sources {
+            guard let failure = supply(origin) else { continue }
+            playback.finish(.failed(failure))
+            return playback
+        }
         self.playback = playback
         var offset = Duration.zero
         let rounds = if case .times(let times) = request.loop { times } else { 1 }
@@ -249,6 +256,8 @@ package final class SimulatedCall: CallControl {
                 case .tone(_, let cadence, _): if cadence.isEmpty { endless = true } else { length = cadence.reduce(.zero, +) }
                 case .countryTone(let name, let country):
                     if let cadence = CallTones.cadence(of: name, country: country) { length = cadence } else { endless = true }
+                case .supplied:
+                    length = max(.zero, min(.seconds(2), request.until ?? .seconds(2)) - request.from)
                 case .file(let path):
                     let known = duration(path)
                     if let failure = known.failure {

@@ -20,12 +20,13 @@ package final class CallingEngine: Sendable {
     ///   - loopCount: threads for calls.
     ///   - trace: hears every message.
     ///   - tracing: how calls are traced, and who hears what became of it; nil: they are not.
+    ///   - supply: gets prompts that are no files yet.
     ///   - onLine: hears what becomes of registered lines and watched trunks.
     package init(
         _ configuration: Configuration, _ settings: EngineSettings, loopCount: Int = 1,
         trace: (@Sendable (TracedMessage) -> Void)? = nil,
         tracing wanted: (settings: TraceSettings, onEvent: @Sendable (TraceEvent) -> Void)? = nil,
-        onLine: @escaping @Sendable (LineEvent) -> Void = { _ in }
+        supply: (any PromptSupply)? = nil, onLine: @escaping @Sendable (LineEvent) -> Void = { _ in }
     ) throws(CommandFailure) {
         var settings = settings
         settings.tls = try configuration.secureSetup()
@@ -37,7 +38,7 @@ package final class CallingEngine: Sendable {
                 return loop
             }
             self.loops = loops
-            workers = try MediaWorkers()
+            workers = try MediaWorkers(supply: supply)
             nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
             tracing = if let wanted { try CallTracing(wanted.settings, onEvent: wanted.onEvent) } else { nil }
             engine = try Engine(

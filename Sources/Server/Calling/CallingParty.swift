@@ -44,6 +44,7 @@ package final class CallingParty: Sendable {
     private let configuration: Configuration
     let calling: CallingEngine
     private let client: HTTPClient
+    private let supplier: PromptSupplier
     private var engine: Engine { calling.engine }
     /// How many loops there are.
     package var loopCount: Int { calling.loops.count }
@@ -64,8 +65,10 @@ package final class CallingParty: Sendable {
         settings.listeners = listen
         settings.opensWebSockets = webSockets
         if let calls { settings.limits.calls = calls }
-        calling = try CallingEngine(configuration, settings, loopCount: loopCount, trace: trace, tracing: tracing)
         client = HTTPClient()
+        supplier = try PromptSupplier.forCommand(configuration, client: client)
+        calling = try CallingEngine(
+            configuration, settings, loopCount: loopCount, trace: trace, tracing: tracing, supply: supplier)
     }
 
     /// Places a call and waits for its end, its flow's `always:` included. Cancelling the task hangs up, and the result says so.
@@ -148,5 +151,6 @@ package final class CallingParty: Sendable {
         engine.settle(within: .seconds(2))
         calling.close()
         client.stopAndWait()
+        supplier.stop()
     }
 }

@@ -18,13 +18,17 @@ package enum LoadCommand {
         for warning in warnings { progress(warning.description) }
         if let line = options.line { _ = try configuration.line(chosen: line) }
         let client = HTTPClient()
-        defer { client.stopAndWait() }
+        let supplier = try PromptSupplier.forCommand(configuration, client: client, onTrouble: progress)
+        defer {
+            client.stopAndWait()
+            supplier.stop()
+        }
         let plan = try plan(options, configuration, client)
         if let folder = options.report { try OutputFolder.make(folder) }
         _ = try? DescriptorLimit.raise()
         let calling = try CallingEngine(
             configuration, settings(options, configuration),
-            loopCount: options.loops ?? ProcessInfo.processInfo.activeProcessorCount)
+            loopCount: options.loops ?? ProcessInfo.processInfo.activeProcessorCount, supply: supplier)
         defer { calling.close() }
         let control = try ControlLoop.started("control")
         defer { control.stop(within: .seconds(1)) }

@@ -19,6 +19,7 @@ package final class RunningServer: Sendable {
     private let fileWorkers: WorkerPool
     private let tracing: CallTracing
     private let client: HTTPClient
+    private let supplier: PromptSupplier
     private let web: WebThread?
     /// Where WebSockets of SIP are taken.
     private let webSocketListeners: [EngineSettings.Listener]
@@ -57,7 +58,11 @@ package final class RunningServer: Sendable {
             for index in 0..<max(1, loopCount) { _ = try Self.startedLoop("loop-\(index)", &begun) }
             let loops = Array(begun.dropFirst())
             self.loops = loops
-            workers = try MediaWorkers()
+            let supplier = try PromptSupplier(
+                configuration, client: client, allow: { state.withLock { $0.rules }.configuration.allow },
+                onTrouble: { log.add(LogLine(.warning, "prompt", fields: [("why", $0)])) })
+            self.supplier = supplier
+            workers = try MediaWorkers(supply: supplier)
             nameWorkers = try WorkerPool(name: "names", threads: 2, limit: 1024)
             fileWorkers = try WorkerPool(name: "registrations", threads: 1, limit: 16)
             tracing = try CallTracing(configuration.trace?.settings) { log.add(LogLine($0)) }
@@ -107,6 +112,7 @@ package final class RunningServer: Sendable {
         }
         let engine = self.engine
         let loops = self.loops
+        let supplier = self.supplier
         let webSockets = configuration.sip.listen.filter(\.transport.isWebSocket)
         let home = loops[0]
         let tls = configuration.sip.tls
@@ -117,9 +123,11 @@ package final class RunningServer: Sendable {
             listeners.append(
                 ControlRoutes.listener(at: address, on: control) {
                     let (isDraining, lost) = state.withLock { ($0.isDraining, $0.lostPackets) }
-                    return ServerFigures(
+                    var figures = ServerFigures(
                         version: version, startedAt: started, engine: engine, loops: loops, isDraining: isDraining,
                         lostPackets: lost)
+                    figures.prompts = supplier.figures
+                    return figures
                 })
         }
         let opensWebSockets = engine.settings.opensWebSockets
@@ -146,6 +154,7 @@ package final class RunningServer: Sendable {
             engine.close()
             for loop in begun { loop.stop() }
             client.stopAndWait()
+            supplier.stop()
             tracing.stop()
             workers.stop()
             nameWorkers.stop()
@@ -231,6 +240,7 @@ package final class RunningServer: Sendable {
         web?.stopAndWait(grace: .seconds(1))
         control.stop(within: .seconds(1))
         client.stopAndWait()
+        supplier.stop()
         tracing.stop()
         workers.stop()
         nameWorkers.stop()

@@ -6,6 +6,7 @@ package import CallEngine
 package import Reactor
 package import SDP
 package import SIP
+package import Web
 
 /// The configuration of a server.
 package struct Configuration: Sendable {
@@ -25,6 +26,9 @@ package struct Configuration: Sendable {
     package var environmentNames: [String] = []
     /// The folder that everything recorded lies in.
     package var recordings = "recordings"
+    /// Of prompts by URL.
+    package var prompts = HTTPFileLimits()
+    package var cache = Cache(folder: "cache")
     package var control = Control()
     package var log = Log()
     /// nil: no call is traced.
@@ -63,6 +67,15 @@ package struct Configuration: Sendable {
             self.settings = settings
             self.file = file
         }
+    }
+
+    /// Where what is fetched is kept.
+    package struct Cache: Equatable, Sendable {
+        package var folder: String
+        /// The most octets.
+        package var size = 500 << 20
+
+        package init(folder: String) { self.folder = folder }
     }
 
     /// Health and metrics over HTTP.

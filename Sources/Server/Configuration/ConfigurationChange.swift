@@ -31,6 +31,8 @@ package struct ConfigurationChange: Equatable, Sendable {
         note("allow", old.allow == new.allow)
         note("env", old.environment == new.environment && old.environmentNames == new.environmentNames)
         note("recordings", old.recordings == new.recordings)
+        note("prompts", old.prompts == new.prompts, restart: true)
+        note("cache", old.cache == new.cache, restart: true)
         note("control.listen", old.control.listen == new.control.listen, restart: true)
         note("log", old.log == new.log)
         note("trace", old.trace == new.trace)
@@ -47,6 +49,8 @@ extension Configuration {
         result.lines = running.lines
         result.registrar = running.registrar
         result.control = running.control
+        result.prompts = running.prompts
+        result.cache = running.cache
         return result
     }
 }

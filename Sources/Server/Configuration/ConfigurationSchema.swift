@@ -15,7 +15,8 @@ struct ConfigurationSchema {
     let folder: String
 
     private static let known = [
-        "sip", "rtp", "limits", "lines", "registrar", "routes", "allow", "env", "recordings", "control", "log", "trace"
+        "sip", "rtp", "limits", "lines", "registrar", "routes", "allow", "env", "recordings", "prompts", "cache", "control",
+        "log", "trace"
     ]
     private static let later = [
         "store": "a database", "push": "waking sleeping devices"
@@ -39,6 +40,7 @@ struct ConfigurationSchema {
         ).read(top)
         readEnvironment(top, into: &result)
         if let folder = top.text("recordings") { result.recordings = path(folder.text) }
+        PromptSchema(schema: self).read(top, into: &result)
         readControl(top, into: &result.control)
         readLog(top, into: &result.log)
         result.trace = TraceSchema(schema: self, lines: result.lines.map(\.name)).read(top)

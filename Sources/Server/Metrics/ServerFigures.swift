@@ -26,6 +26,8 @@ package struct ServerFigures: Sendable {
     /// Media packets of calls that are over which never arrived; nil: nobody counts them.
     package var lostPackets: Int64?
     package var trace = TraceCounters()
+    /// nil: no prompts can be got.
+    package var prompts: PromptFigures?
     package var loops: [Loop] = []
     /// The registered lines.
     package var lines: [LineStatus] = []
@@ -103,6 +105,7 @@ package struct ServerFigures: Sendable {
                 "ringwright_rtp_packets_lost_total", .counter, "RTP packets that never arrived, of calls that are over.",
                 Double(max(0, lostPackets)))
         }
+        if let prompts { text.add(prompts) }
         text.add(trace)
         text.add(
             "ringwright_loop_busy_seconds_total", .counter, "Time that a loop worked.",

@@ -180,11 +180,17 @@ final class CurlTransfer: @unchecked Sendable {
                 resolved: time(CURLINFO_NAMELOOKUP_TIME_T), connected: time(CURLINFO_CONNECT_TIME_T),
                 secured: time(CURLINFO_APPCONNECT_TIME_T), firstByte: time(CURLINFO_STARTTRANSFER_TIME_T),
                 total: time(CURLINFO_TOTAL_TIME_T))
-            return .success(HTTPReply(status: status, headers: headers, body: body, timing: timing))
+            return .success(HTTPReply(status: status, headers: headers, body: body, redirect: redirect(easy), timing: timing))
         }
-        let words = String(cString: curl_easy_strerror(code))
-        return .failure(
-            HTTPFailure(isTooLarge ? .tooLarge : Self.reason(code), call.url, isTooLarge ? "the response is too large" : words))
+        let reason = isTooLarge ? .tooLarge : Self.reason(code)
+        let words = reason == .tooLarge ? "the response is too large" : String(cString: curl_easy_strerror(code))
+        return .failure(HTTPFailure(reason, call.url, words))
+    }
+
+    private func redirect(_ easy: UnsafeMutableRawPointer) -> String? {
+        var text: UnsafePointer<CChar>?
+        rw_curl_get_text(easy, CURLINFO_REDIRECT_URL, &text)
+        return text.map { String(cString: $0) }
     }
 
     private static func reason(_ code: CURLcode) -> HTTPFailure.Reason {

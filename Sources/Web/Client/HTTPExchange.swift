@@ -1,5 +1,7 @@
 // What an HTTP client asks and gets, as values.
 
+import Basics
+
 /// A request of the HTTP client.
 package struct HTTPCall: Sendable {
     /// A token (`GET`, `POST`, …), sent as it is.
@@ -34,6 +36,8 @@ package struct HTTPReply: Sendable, Hashable {
     /// Of the last response when redirects were followed.
     package var headers: HTTPFields
     package var body: [UInt8]
+    /// Where a redirect that was not followed leads, as an absolute URL; nil for other responses.
+    package var redirect: String?
     package var timing: HTTPTiming
 }
 
@@ -69,34 +73,14 @@ package struct HTTPFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var reason: Reason
     package var text: String
+    /// `text` without the URL.
+    let words: String
 
     package var description: String { text }
 
     init(_ reason: Reason, _ url: String, _ words: String) {
         self.reason = reason
-        text = "\(HTTPFailure.withoutSecrets(url)): \(words)"
-    }
-
-    /// `https://host:port/path`: without user name, password, query and fragment.
-    static func withoutSecrets(_ url: String) -> String {
-        let bare = url.prefix { $0 != "?" && $0 != "#" }
-        let clean = HTTPResponse.wireSafe(String(bare))
-        guard let scheme = clean.range(of: "://") else { return clean.contains("@") ? "…" : clean }
-        let rest = clean[scheme.upperBound...]
-        let authority = rest.prefix { $0 != "/" && $0 != "\\" }
-        guard let at = authority.lastIndex(of: "@") else { return clean }
-        return String(clean[..<scheme.upperBound] + rest[rest.index(after: at)...])
-    }
-}
-
-extension String {
-    /// The first place of `other`; the standard library has this for characters only.
-    fileprivate func range(of other: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(other) { return start..<index(start, offsetBy: other.count) }
-            start = index(after: start)
-        }
-        return nil
+        self.words = words
+        text = "\(WebAddress.withoutSecrets(url)): \(words)"
     }
 }

@@ -16,13 +16,14 @@ final class MediaWorld {
 
     let network: VirtualNetwork
     let loop: VirtualLoop
-    let workers = MediaWorkers.inline()
+    let workers: MediaWorkers
     let left: MediaServices
     let right: MediaServices
     private var sessions: [MediaSession] = []
     private var ears: [MediaEars] = []
 
-    init(seed: UInt64 = 1, ports: ClosedRange<UInt16> = 20000...20099) {
+    init(seed: UInt64 = 1, ports: ClosedRange<UInt16> = 20000...20099, supply: (any PromptSupply)? = nil) {
+        workers = .inline(supply: supply)
         network = VirtualNetwork(seed: seed)
         loop = VirtualLoop(network: network)
         left = MediaServices(loop: loop, ports: ports, bindTo: Self.leftIP, workers: workers, seed: seed)

@@ -1,5 +1,6 @@
 // Something to hear, as flows write it: a file, a tone, silence. Shared by the verbs that play.
 
+import Basics
 import CallEngine
 import Reactor
 
@@ -30,12 +31,23 @@ package enum Sound: Sendable {
         return flow.text(file, "`file`").flatMap { self.file($0, flow) }
     }
 
+    /// A file of the prompts folder, or one at a URL.
     static func file(_ text: FlowText, _ flow: FlowReader) -> Sound? {
-        if let name = text.constant, name.contains("://") {
-            flow.sink.error(at: text.place, "playing a URL is not built yet", mend: "put the file into the prompts folder")
+        guard let name = text.constant, name.contains("://") else {
+            // What begins with an expression may become a URL.
+            if !WebAddress.isFetched(text.source) { flow.note(prompt: text) }
+            return .file(text)
+        }
+        guard WebAddress.isFetched(name) else {
+            flow.sink.error(at: text.place, "a prompt is fetched over http or https", mend: "begin the URL with https://")
             return nil
         }
-        flow.note(prompt: text)
+        let host = name.drop { $0 != "/" }.dropFirst(2).prefix { !"/?#".contains($0) }
+        if host.isEmpty || host.contains(where: \.isWhitespace) {
+            flow.sink.error(at: text.place, "the URL names no host", mend: "write https://example.com/prompt.wav")
+        } else if host.contains("@") {
+            flow.sink.error(at: text.place, "the URL holds a user name", mend: "prompts are fetched without one")
+        }
         return .file(text)
     }
 
@@ -50,7 +62,10 @@ extension FlowRun {
         switch sound {
         case .tone(let tone): return tone.source
         case .silence(let length): return .silence(try self.length(length))
-        case .file(let text): return .file(path: try path(text, under: frame.flow.promptsFolder))
+        case .file(let text):
+            let name = try self.text(text)
+            if WebAddress.isFetched(name) { return .supplied(.web(url: name, shown: try shown(sound))) }
+            return .file(path: try path(text, under: frame.flow.promptsFolder))
         case .recording(let text): return .file(path: try path(text, under: environment.recordingsFolder))
         }
     }
@@ -69,7 +84,13 @@ extension FlowRun {
         switch sound {
         case .tone(let tone): tone.words
         case .silence(let length): "silence \(FlowDuration.print(try self.length(length)))"
-        case .file(let text), .recording(let text): try shown(text)
+        case .recording(let text): try shown(text)
+        case .file(let text):
+            if case let name = try shown(text), WebAddress.isFetched(name) {
+                WebAddress.withoutSecrets(name)
+            } else {
+                try shown(text)
+            }
         }
     }
 

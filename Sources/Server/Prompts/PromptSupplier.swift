@@ -1,0 +1,90 @@
+// Gets the prompts that are no files yet, for all calls of a process: by URL.
+
+import Audio
+import Basics
+package import CallEngine
+package import Reactor
+package import Web
+
+package final class PromptSupplier: PromptSupply {
+    private let web: HTTPFileCache
+    private let files: FileCache
+    /// For the disk, and for looking at what came.
+    private let workers: WorkerPool
+
+    /// - Parameters:
+    ///   - client: stopped before this is.
+    ///   - allow: the rules of this moment, asked for each URL.
+    ///   - onTrouble: hears of what went wrong and was borne. On any thread.
+    package init(
+        _ configuration: Configuration, client: HTTPClient, allow: @escaping @Sendable () -> Allowance,
+        onTrouble: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(SystemError) {
+        workers = try WorkerPool(name: "fetched", threads: 2, limit: 1024)
+        files = FileCache(folder: configuration.cache.folder, budget: configuration.cache.size)
+        web = HTTPFileCache(
+            client: client, files: files, workers: workers, limits: configuration.prompts,
+            refuses: { url in
+                allow().permitsRequest(to: url) ? nil : "the configuration does not allow requests to it (allow.request)"
+            }, judge: Self.problem, onStale: onTrouble)
+    }
+
+    /// For a command, whose rules stay as they are.
+    package static func forCommand(
+        _ configuration: Configuration, client: HTTPClient, onTrouble: @escaping @Sendable (String) -> Void = { _ in }
+    ) throws(CommandFailure) -> PromptSupplier {
+        do throws(SystemError) {
+            let allow = configuration.allow
+            return try PromptSupplier(configuration, client: client, allow: { allow }, onTrouble: onTrouble)
+        } catch {
+            throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
+        }
+    }
+
+    package func file(of origin: PromptOrigin, then: @escaping @Sendable (Result<String, PromptUnavailable>) -> Void) {
+        switch origin {
+        case .web(let url, let shown):
+            web.file(at: url, shown: shown) { result in then(result.mapError { PromptUnavailable($0.text) }) }
+        }
+    }
+
+    package var figures: PromptFigures { PromptFigures(web: web.counters, octets: files.octets) }
+
+    /// Ends the threads, after the client and all calls.
+    package func stop() { workers.stop() }
+
+    /// Why a file cannot be played; it is read whole, as for playing.
+    private static func problem(_ path: String) -> String? {
+        do throws(PromptError) {
+            _ = try PromptFile.read(path)
+            return nil
+        } catch {
+            return error.reason
+        }
+    }
+}
+
+/// What became of prompts that had to be got.
+package struct PromptFigures: Equatable, Sendable {
+    package var web = HTTPFileCounters()
+    /// In the cache's folder, as far as this process knows.
+    package var octets = 0
+
+    package init(web: HTTPFileCounters = HTTPFileCounters(), octets: Int = 0) {
+        self.web = web
+        self.octets = octets
+    }
+}
+
+extension MetricsText {
+    mutating func add(_ prompts: PromptFigures) {
+        add(
+            "ringwright_prompt_fetches_total", .counter, "Prompts by URL, by what was used.",
+            [
+                ([("result", "kept")], Double(prompts.web.kept)), ([("result", "fetched")], Double(prompts.web.fetched)),
+                ([("result", "confirmed")], Double(prompts.web.confirmed)), ([("result", "stale")], Double(prompts.web.stale)),
+                ([("result", "failed")], Double(prompts.web.failed))
+            ])
+        add("ringwright_prompt_cache_bytes", .gauge, "What the folder of the cache holds.", Double(prompts.octets))
+    }
+}
