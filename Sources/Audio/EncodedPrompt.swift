@@ -23,7 +23,8 @@ package final class EncodedPrompt: Sendable {
     /// Encodes a clip; it is resampled when its rate is not the codec's.
     /// - Parameters:
     ///   - packetTime: in milliseconds, one that the codec can have.
-    ///   - isLooped: it has as many packets as the clip; else what the encoder holds back of it is pushed out.
+    ///   - isLooped: it is played over and over: it has as many packets as the clip, and its first follows its last without a seam. Else what
+    ///     the encoder holds back of it is pushed out.
     package convenience init(_ clip: AudioClip, codec: AudioCodec, packetTime: Int = 20, isLooped: Bool = false) {
         precondition(codec.packetTime(atMost: packetTime) == packetTime, "a packet time that the codec can have")
         let clip = clip.resampled(to: codec.sampleRate)
@@ -36,7 +37,10 @@ package final class EncodedPrompt: Sendable {
         boundaries.reserveCapacity(packets + 1)
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: codec.maximumBytes(forSamples: frame)) { payload in
             var last = [Int16](repeating: 0, count: frame)
-            for packet in 0..<packets {
+            // Encoders remember: what is played over and over is encoded as it follows itself.
+            for packet in (isLooped ? -packets : 0)..<packets {
+                let isKept = packet >= 0
+                let packet = isKept ? packet : packet + packets
                 let range = min(packet * frame, count)..<min((packet + 1) * frame, count)
                 let octets: Int
                 if range.count == frame {
@@ -47,6 +51,7 @@ package final class EncodedPrompt: Sendable {
                     for index in last.indices { last[index] = index < range.count ? clip.samples[range.lowerBound + index] : 0 }
                     octets = last.withUnsafeBufferPointer { encoder.encode($0, into: payload) }
                 }
+                guard isKept else { continue }
                 if !codec.isPause(octets: octets) { bytes.append(contentsOf: payload[..<octets]) }
                 boundaries.append(UInt32(bytes.count))
             }

@@ -2,6 +2,7 @@
 // the prompts that should be there, not by length. Also for recordings.
 
 package import Audio
+import Glibc
 
 /// What one side heard: payloads decoded one after the other.
 package final class AudioProbe {
@@ -45,6 +46,21 @@ package final class AudioProbe {
             }
         }
         return keys
+    }
+
+    /// How loud a frequency (in Hz) is in a clip, in dBm0; some 5 Hz are told apart in a clip of a second.
+    package static func level(at frequency: Double, in clip: AudioClip) -> Double {
+        // Windowed (Hann), so that other tones do not show.
+        var (real, imaginary, weight) = (0.0, 0.0, 0.0)
+        for (index, sample) in clip.samples.enumerated() {
+            let window = 1 - cos(2 * .pi * (Double(index) + 0.5) / Double(clip.samples.count))
+            let angle = 2 * .pi * frequency * Double(index) / Double(clip.rate)
+            real += window * Double(sample) * cos(angle)
+            imaginary += window * Double(sample) * sin(angle)
+            weight += window
+        }
+        guard weight > 0 else { return -.infinity }
+        return Decibels.level(power: 2 * (real * real + imaginary * imaginary) / (weight * weight))
     }
 
     /// How like the prompt is the most similar stretch of a recording.

@@ -26,7 +26,7 @@ func steps(_ lines: String...) -> String {
 @Suite struct FlowCheckerTests {
     @Test(arguments: [
         (steps("anwser"), "f.yaml:4:7: error: unknown verb `anwser` of a step; did you mean `answer`?"),
-        (steps("conference: room"), "f.yaml:4:7: error: `conference` is not built yet; remove the step"),
+        (steps("queue: sales"), "f.yaml:4:7: error: `queue` is not built yet; remove the step"),
         (steps("say: hello"), "f.yaml:4:7: error: `say` is not built yet; remove the step"),
         (steps("answer", "play: { fiel: a.wav }"), "f.yaml:5:15: error: unknown key `fiel` of `play`; did you mean `file`?"),
         (

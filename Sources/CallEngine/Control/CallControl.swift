@@ -58,6 +58,9 @@ package protocol CallControl: AnyObject {
 
     // MARK: Other calls
 
+    /// Takes part in a conference. It comes back at once; whether the call is in is told by what comes back. One at a time.
+    func join(_ request: ConferenceRequest) throws(CallControlError) -> Participation
+
     /// Calls the targets, connects this call with the one that answers and returns when that leg or this call is over, or when
     /// nobody answered.
     func bridge(_ request: BridgeRequest) async throws(CancellationError) -> BridgeResult

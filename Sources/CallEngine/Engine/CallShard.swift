@@ -11,6 +11,9 @@ package final class CallShard {
     package let settings: EngineSettings
     package let endpoint: SIPEndpoint
     package let services: MediaServices
+    /// The conferences that live on this loop, and the way to those of all loops.
+    let rooms: ConferenceRooms
+    var conferences: ConferenceDirectory
     /// Gets each call that came in and passed the limits; it starts the flow. Without it calls are refused with 480.
     package var onIncoming: ((Call) -> Void)?
     /// Hears how each BYE of ours was answered, after the end of its call: after how long, or nil when no answer came. With the call.
@@ -69,6 +72,8 @@ package final class CallShard {
         self.loop = loop
         self.settings = settings
         self.services = services
+        rooms = ConferenceRooms(services: services)
+        conferences = ConferenceDirectory([LoopBound(rooms, on: loop)])
         self.gate = gate
         self.resolver = resolver
         self.health = health
@@ -329,6 +334,7 @@ package final class CallShard {
         ownLines.close()
         wakeTimer?.cancel()
         endpoint.stop()
+        rooms.close()
         services.close()
     }
 }

@@ -112,6 +112,9 @@ package final class Engine: Sendable {
                         registrar, path: settings.registrarFile, loop: first, workers: fileWorkers ?? nameWorkers), on: first)
             }
         }
+        let conferences = ConferenceDirectory(
+            shards.map { shard in shard.runAndWait { LoopBound($0.rooms, on: $0.loop) } })
+        for shard in shards { shard.runAndWait { $0.conferences = conferences } }
         connect()
     }
 

@@ -8,6 +8,13 @@ extension MediaCounters {
         packetsReceived += other.packetsReceived
         packetsForwarded += other.packetsForwarded
         packetsTranscoded += other.packetsTranscoded
+        conferences += other.conferences
+        conferenceMembers += other.conferenceMembers
+        conferenceMembersTotal += other.conferenceMembersTotal
+        conferenceRefusals += other.conferenceRefusals
+        conferenceEncodings += other.conferenceEncodings
+        conferenceDrops += other.conferenceDrops
+        conferenceSkips += other.conferenceSkips
         reportsSent += other.reportsSent
         reportsReceived += other.reportsReceived
         droppedMalformed += other.droppedMalformed

@@ -46,7 +46,7 @@ extension MediaSession {
     }
 
     /// Somebody wants the far side's audio as it sounds.
-    var isListening: Bool { wantsInband || !listeners.isEmpty || bridge?.isTranscoded == true }
+    var isListening: Bool { wantsInband || !listeners.isEmpty || bridge?.isTranscoded == true || conference?.takesSound == true }
 
     /// An audio packet of the far side, for all who hear.
     func hear(_ packet: RTPPacket, at now: Instant) {
@@ -60,8 +60,9 @@ extension MediaSession {
         playout?.put(packet, codec)
     }
 
-    /// What is decoded suits the detectors, or the codec of the other leg.
+    /// What is decoded suits the detectors, the codec of the other leg, or a conference.
     private var playoutRate: Int {
+        if conference != nil { return ConferenceFormat.rate(of: codec) }
         guard let bridge, bridge.isTranscoded else { return MediaServices.listeningRate }
         return min(codec.sampleRate, bridge.other.codec.sampleRate)
     }
@@ -72,6 +73,7 @@ extension MediaSession {
         if let playout {
             playout.next(playout.rate * packetTime / 1000, codecs: { codec(ofPayload: $0) }) { samples, isMissing in
                 if let bridge, bridge.isTranscoded { bridge.other.takeForeign(samples, rate: playout.rate) }
+                if conference != nil { speakInConference(samples, rate: playout.rate) }
                 if inband != nil || !listeners.isEmpty {
                     playout.withListeningRate(samples) { detect($0, isMissing: isMissing, at: now) }
                 }

@@ -151,6 +151,7 @@ extension MediaSession {
         clockPeriod = time / MediaClock.sliceMilliseconds
         if eventSender?.isIdle == true { eventSender = nil }
         player?.change(codec: agreed, packetTime: time, from: services.prompts)
+        conference?.change(codec: agreed, packetTime: time)
     }
 }
 

@@ -29,6 +29,7 @@ extension MediaSession {
             if let event = reception?.events?.expire(at: now) { report(event) }
         }
         guard !isClosed else { return }
+        if conference != nil { passConferenceTime() }
         sendFrame(at: now)
         guard !isClosed else { return }
         stream.advance(by: unitsPerTick)
@@ -74,7 +75,7 @@ extension MediaSession {
                 guard !isClosed else { return }
             }
         }
-        if let octets = nextForeign() { return send(octets: octets, at: now) }
+        if let octets = nextForeign() ?? nextOfConference() { return send(octets: octets, at: now) }
         if let bridge, bridge.fills(self) == false { return }
         if echo != nil { return }
         if settings.idle == .silence { sendSilence(at: now) }

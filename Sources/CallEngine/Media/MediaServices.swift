@@ -59,6 +59,16 @@ package struct MediaCounters: Equatable, Sendable {
     package internal(set) var packetsForwarded: UInt64 = 0
     /// Sent with what a bridged leg said in another codec; each is in `packetsSent` as well.
     package internal(set) var packetsTranscoded: UInt64 = 0
+    /// Conferences and their members at this moment, those who were ever let in, and those who were not.
+    package internal(set) var conferences = 0
+    package internal(set) var conferenceMembers = 0
+    package internal(set) var conferenceMembersTotal: UInt64 = 0
+    package internal(set) var conferenceRefusals: UInt64 = 0
+    /// Frames that were encoded for members: fewer than were sent, since those who hear the same share them.
+    package internal(set) var conferenceEncodings: UInt64 = 0
+    /// Frames that a member or its conference could not take, and blocks of 20 ms that a conference left out since its loop was late.
+    package internal(set) var conferenceDrops: UInt64 = 0
+    package internal(set) var conferenceSkips: UInt64 = 0
     package internal(set) var reportsSent: UInt64 = 0
     package internal(set) var reportsReceived: UInt64 = 0
     /// Dropped: no RTP and no RTCP, or broken.

@@ -5,6 +5,7 @@
 //   MediaPlaying      prompts                                     MediaDigits      keys of both directions
 //   MediaListening    recorder, listeners, in-band keys           MediaBridging    forwarding between two legs
 //   MediaEcho         what is heard goes back                     MediaCipher      SRTP
+//   MediaConference   what is heard goes to a conference
 
 import Audio
 import Basics
@@ -63,6 +64,7 @@ package final class MediaSession {
     /// Made with the first packet that somebody listens to.
     @exclusivity(unchecked) var playout: Playout?
     @exclusivity(unchecked) var bridge: BridgeEnd?
+    @exclusivity(unchecked) var conference: ConferenceMember?
     /// What is heard goes back.
     @exclusivity(unchecked) var echo: EchoEnd?
     /// The source is fixed from then on; `never` when that has been seen to.
@@ -209,6 +211,7 @@ package final class MediaSession {
     package func close() {
         guard !isClosed else { return }
         disconnect()
+        conference?.leave()
         sendGoodbye()
         services.clock.remove(self)
         ports.session = nil

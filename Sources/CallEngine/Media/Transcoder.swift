@@ -1,9 +1,9 @@
-// One direction of a bridge between legs with different codecs: samples of the one come each of its ticks, frames of the other go each of
-// its own. The two packet times may differ.
+// Samples come each tick of the one who speaks, encoded frames go each tick of the one who hears; the two packet times may differ. One
+// direction of a bridge between legs with different codecs, or what members of a conference hear.
 
 import Audio
 
-/// Encodes what a bridged leg hears for the other one. Belongs to their loop.
+/// Encodes what one leg said, or several, for another. Belongs to its loop.
 final class Transcoder {
     let codec: Audio.AudioCodec
     /// Of the samples that come in, in Hz.
@@ -29,6 +29,15 @@ final class Transcoder {
         waiting.append(contentsOf: samples)
         let most = frame * Self.mostFrames + samples.count
         if waiting.count > most { waiting.removeFirst(waiting.count - most) }
+    }
+
+    func put(_ samples: [Int16]) { samples.withUnsafeBufferPointer { put($0) } }
+
+    /// Leaves a frame out, without the time that encoding it takes; false when there is not enough for one.
+    func skip() -> Bool {
+        guard waiting.count >= frame else { return false }
+        waiting.removeFirst(frame)
+        return true
     }
 
     /// Encodes a frame to the front of `output`; nil when there is not enough for one. 0 octets are a pause.

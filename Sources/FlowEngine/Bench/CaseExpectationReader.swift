@@ -12,7 +12,8 @@ struct CaseExpectationReader {
     }
 
     private static let known = [
-        "played", "bridged", "transferred", "recorded", "ended", "hung-up", "rejected", "redirected", "answered", "logged", "tag",
+        "played", "bridged", "transferred", "conference", "recorded", "ended", "hung-up", "rejected", "redirected", "answered",
+        "logged", "tag",
         "value",
         "collected", "sent", "requested", "section", "result", "held", "failed", "passed", "not"
     ]
@@ -44,6 +45,7 @@ struct CaseExpectationReader {
         case "played": return [.played(texts())]
         case "bridged": return bridged(node)
         case "transferred": return transferred(node)
+        case "conference": return conference(node)
         case "recorded":
             if case .scalar(let scalar) = node.content, case .bool(let flag) = scalar.value {
                 return [flag ? .recorded(nil) : .not(.recorded(nil))]
@@ -113,6 +115,21 @@ struct CaseExpectationReader {
         defer { map.finish() }
         let outcome = map.string("outcome") ?? TransferResult.Outcome.transferred.rawValue
         return [.transferred(map.requiredString("to") ?? "", outcome: outcome)]
+    }
+
+    private func conference(_ node: YAMLNode) -> [CaseExpectation.Kind] {
+        guard case .mapping = node.content, let map = MappingReader(node, "`conference`", sink) else {
+            return NodeRead.list(node).compactMap { NodeRead.string($0, "`conference`", sink) }.map {
+                .conference($0, outcome: nil)
+            }
+        }
+        defer { map.finish() }
+        let outcome = map.string("outcome")
+        if let outcome, !ConferenceVerb.outcomes.contains(outcome) {
+            NodeRead.unknown(
+                "value", outcome, of: "`outcome`", at: map.place(of: "outcome"), known: ConferenceVerb.outcomes, sink)
+        }
+        return [.conference(map.requiredString("room", mend: "room: support") ?? "", outcome: outcome)]
     }
 
     private func ended(_ node: YAMLNode) -> [CaseExpectation.Kind] {

@@ -49,6 +49,20 @@ struct CaseJudge {
                 transfers.contains { FlowBenchPattern.matches(target, $0.0) && $0.1 == outcome },
                 "transfer to \(target) (\(outcome))", list(transfers.map { "\($0.0) (\($0.1))" })
             )
+        case .conference(let room, let outcome):
+            let joined = run.events.compactMap { event in
+                if case .conferenceJoined(let name, _) = event { name } else { nil }
+            }
+            let left = run.events.compactMap { event in
+                if case .conferenceLeft(let name, let how, _) = event { (name, how) } else { nil }
+            }
+            let holds =
+                outcome.map { wanted in left.contains { FlowBenchPattern.matches(room, $0.0) && $0.1 == wanted } }
+                ?? joined.contains { FlowBenchPattern.matches(room, $0) }
+            return (
+                holds, "conference \(room)\(outcome.map { " (\($0))" } ?? "")",
+                list(outcome == nil ? joined : left.map { "\($0.0) (\($0.1))" })
+            )
         case .notBridged:
             let tried = run.events.flatMap { event in if case .bridging(let targets) = event { targets } else { [String]() } }
             return (tried.isEmpty, "no bridge", list(tried))

@@ -84,6 +84,9 @@ final class CaseRun: FlowObserver {
         call.behaviour = { target in
             flowCase.bridges.first { FlowBenchPattern.matches($0.pattern, target) }?.behaviour ?? BridgeBehaviour()
         }
+        call.room = { name in
+            flowCase.rooms.first { FlowBenchPattern.matches($0.pattern, name) }?.behaviour ?? RoomBehaviour()
+        }
     }
 
     private static func party(_ uri: String) -> CallParty {
@@ -165,6 +168,7 @@ final class CaseRun: FlowObserver {
         case .digitsSent(let keys): note("sends \(keys)")
         case .bridged(let target, let outcome, _): note("bridge to \(target): \(outcome)")
         case .transferred(let target, let outcome, _): note("transfer to \(target): \(outcome)")
+        case .conferenceLeft(let room, let outcome, let members): note("conference \(room): \(outcome), \(members) in it")
         case .recordingBegan(let path): note("records \(path)")
         case .recorded(let path, let length, _): note("recorded \(path), \(FlowDuration.print(length))")
         case .requested(let method, let url, let status): note("\(method) \(url): \(status)")
@@ -173,7 +177,7 @@ final class CaseRun: FlowObserver {
         case .tag(let name, let value): note("tag \(name)\(value.isEmpty ? "" : " = \(value)")")
         case .expectation(let verdict): note("\(verdict.passed ? "passed" : "FAILED"): \(verdict.name): \(verdict.actual)")
         case .failed(let text, let place): note("error: \(place.map { "\($0): " } ?? "")\(text)")
-        case .promptBegan, .promptEnded, .stepEnded, .bridging, .ended: break
+        case .promptBegan, .promptEnded, .stepEnded, .bridging, .conferenceJoined, .conferenceSpeaking, .ended: break
         }
     }
 

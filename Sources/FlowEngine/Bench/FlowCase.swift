@@ -18,6 +18,7 @@ package struct FlowCase: Sendable {
     var environment: [String: String] = [:]
     var target = Value.null
     var bridges: [(pattern: String, behaviour: BridgeBehaviour)] = []
+    var rooms: [(pattern: String, behaviour: RoomBehaviour)] = []
     var web: [(pattern: String, answers: [WebAnswer])] = []
     var expectations: [CaseExpectation] = []
     /// Virtual time after which the far side hangs up and the case fails.
@@ -80,6 +81,7 @@ struct CaseExpectation: Sendable {
         case bridged(String, outcome: String?)
         case transferred(String, outcome: String)
         case notBridged
+        case conference(String, outcome: String?)
         case recorded(String?)
         case ended(cause: String?, by: String?)
         case hungUp(String)

@@ -88,6 +88,9 @@ struct FlowCaseReader {
         for pair in map.mapping("bridges")?.entries ?? [] {
             if let behaviour = behaviour(pair.value) { result.bridges.append((pair.key.text, behaviour)) }
         }
+        for pair in map.mapping("conferences")?.entries ?? [] {
+            if let behaviour = room(pair.value) { result.rooms.append((pair.key.text, behaviour)) }
+        }
         for pair in map.mapping("web")?.entries ?? [] {
             result.web.append((pair.key.text, NodeRead.list(pair.value).compactMap { answer($0, data) }))
         }
@@ -170,6 +173,16 @@ struct FlowCaseReader {
         if let talks = map.duration("talks") { behaviour.talks = talks }
         map.finish()
         return behaviour
+    }
+
+    private func room(_ node: YAMLNode) -> RoomBehaviour? {
+        guard let map = MappingReader(node, "`conferences`", sink) else { return nil }
+        defer { map.finish() }
+        var room = RoomBehaviour()
+        room.others = map.int("others", in: 0...1000) ?? room.others
+        room.moderator = map.duration("moderator")
+        room.ends = map.duration("ends")
+        return room
     }
 
     private func answer(_ node: YAMLNode, _ data: FlowReader) -> WebAnswer? {

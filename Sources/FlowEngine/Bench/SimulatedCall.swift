@@ -33,6 +33,9 @@ package final class SimulatedCall: CallControl {
     private var milestones: [(CallMilestone, Waiter<MilestoneResult>)] = []
     private var ears: [SimulatedEar] = []
     private var recordings: [Recording] = []
+    /// Who is in a conference.
+    var room: (String) -> RoomBehaviour = { _ in RoomBehaviour() }
+    package internal(set) var participation: Participation?
     var rotation = 0
     private(set) var isHeld = false
     private(set) var wasHeld = false
@@ -210,6 +213,7 @@ package final class SimulatedCall: CallControl {
         guard !state.isEnded else { return }
         state = .ended(end)
         info.ended = loop.now
+        participation?.leave()
         playback?.stop()
         playback = nil
         for ear in ears { ear.close() }

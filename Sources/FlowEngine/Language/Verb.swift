@@ -120,15 +120,16 @@ package enum FlowTransfer: Error, Equatable, Sendable {
 package enum VerbRegistry {
     package static let all: [any Verb.Type] = [
         RingVerb.self, ProgressVerb.self, AnswerVerb.self, RejectVerb.self, RedirectVerb.self, PlayVerb.self, ToneVerb.self,
-        RingbackVerb.self, CollectVerb.self, MenuVerb.self, RecordVerb.self, BridgeVerb.self, TransferVerb.self, HoldVerb.self,
-        UnholdVerb.self, RequestVerb.self, SendDigitsVerb.self, SetVerb.self, IfVerb.self, SwitchVerb.self, RepeatVerb.self,
+        RingbackVerb.self, CollectVerb.self, MenuVerb.self, RecordVerb.self, BridgeVerb.self, ConferenceVerb.self,
+        TransferVerb.self, HoldVerb.self, UnholdVerb.self, RequestVerb.self, SendDigitsVerb.self, SetVerb.self, IfVerb.self,
+        SwitchVerb.self, RepeatVerb.self,
         GotoVerb.self,
         RunVerb.self, WaitVerb.self, LogVerb.self, TagVerb.self, ExpectVerb.self, DetectVerb.self, HangupVerb.self
     ]
 
     /// Verbs of the language that this version does not have.
     package static let notBuilt: Set<String> = [
-        "say", "mute", "unmute", "send-info", "send-message", "conference", "queue", "park", "stream",
+        "say", "mute", "unmute", "send-info", "send-message", "queue", "park", "stream",
         "measure", "notify"
     ]
 

@@ -105,6 +105,11 @@ package enum FlowEvent: Equatable, Sendable {
     case bridging([String])
     case bridged(target: String, outcome: String, status: Int)
     case transferred(target: String, outcome: String, status: Int)
+    /// So many are in the room, this call included.
+    case conferenceJoined(room: String, members: Int)
+    case conferenceLeft(room: String, outcome: String, members: Int)
+    /// This call is the active speaker, or is it no more.
+    case conferenceSpeaking(room: String, Bool)
     case recordingBegan(path: String)
     /// The problem: why the recording is not complete; nil when it is.
     case recorded(path: String, length: Duration, problem: String?)

@@ -24,6 +24,8 @@ package final class EventLines: FlowObserver {
         case .bridging(let targets): "calls \(targets.joined(separator: ", "))"
         case .bridged(let target, let outcome, _): "\(target): \(outcome)"
         case .transferred(let target, let outcome, _): "transfer to \(target): \(outcome)"
+        case .conferenceJoined(let room, let members): "joins the conference \(room), \(members) in it"
+        case .conferenceLeft(let room, let outcome, _): "conference \(room): \(outcome)"
         case .recordingBegan: "records"
         case .recorded(_, let length, let problem):
             "recorded \(FlowDuration.print(.milliseconds(length.components.seconds * 1000)))"
@@ -35,7 +37,7 @@ package final class EventLines: FlowObserver {
         case .expectation(let expectation):
             "\(expectation.passed ? "as expected" : "NOT as expected"): \(expectation.name): \(expectation.actual)"
         case .failed(let text, _): "failed: \(text)"
-        case .section, .stepBegan, .stepEnded, .promptEnded, .ended: nil
+        case .section, .stepBegan, .stepEnded, .promptEnded, .conferenceSpeaking, .ended: nil
         }
     }
 }

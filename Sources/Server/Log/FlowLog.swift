@@ -32,6 +32,12 @@ package final class FlowLog: FlowObserver {
             add(.info, "bridge ended", [("target", target), ("outcome", outcome), ("status", String(status))])
         case .transferred(let target, let outcome, let status):
             add(.info, "transfer ended", [("target", target), ("outcome", outcome), ("status", String(status))])
+        case .conferenceJoined(let room, let members):
+            add(.info, "conference joined", [("room", room), ("members", String(members))])
+        case .conferenceLeft(let room, let outcome, let members):
+            add(.info, "conference left", [("room", room), ("outcome", outcome), ("members", String(members))])
+        case .conferenceSpeaking(let room, let speaks):
+            add(.debug, speaks ? "speaks in the conference" : "speaks no more in the conference", [("room", room)])
         case .recordingBegan(let path): add(.info, "records", [("file", path)])
         case .recorded(let path, let length, let problem):
             let fields = [("file", path), ("seconds", JSONText.number(length.seconds, digits: 1).text)]

@@ -48,6 +48,23 @@ extension MetricsText {
         add(
             "ringwright_media_worst_lateness_seconds", .gauge, "The latest that a slice began since the start.",
             Double(media.clock.worstLateness) / 1e9)
+        add("ringwright_conferences", .gauge, "Conferences at this moment.", Double(media.conferences))
+        add("ringwright_conference_members", .gauge, "Calls in conferences at this moment.", Double(media.conferenceMembers))
+        add(
+            "ringwright_conference_joins_total", .counter, "Calls that came to a conference, by what became of that.",
+            [
+                ([("outcome", "joined")], Double(media.conferenceMembersTotal)),
+                ([("outcome", "full")], Double(media.conferenceRefusals))
+            ])
+        add(
+            "ringwright_conference_encoded_frames_total", .counter,
+            "Frames encoded for members; those who hear the same share them.", Double(media.conferenceEncodings))
+        add(
+            "ringwright_conference_dropped_frames_total", .counter, "Frames that a conference or its member could not take.",
+            Double(media.conferenceDrops))
+        add(
+            "ringwright_conference_skipped_blocks_total", .counter,
+            "Blocks of 20 ms that conferences left out because their loop was late.", Double(media.conferenceSkips))
         add(
             "ringwright_recorder_dropped_frames_total", .counter, "Frames that the recorder's thread could not take.",
             Double(media.recorderDrops))

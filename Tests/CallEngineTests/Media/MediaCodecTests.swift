@@ -172,4 +172,25 @@ import Testing
         text += "a=rtpmap:101 telephone-event/\(events)\r\na=ptime:\(ptime)\r\n"
         return Array(text.utf8)[...]
     }
+
+    /// The tone is encoded once and played over and over: the seam must not be heard, 20 times a second.
+    @Test(arguments: ["pcmu", "g722", "opus", "l16"]) func aSteadyToneIsPure(codec: String) throws {
+        let world = MediaWorld(seed: 3)
+        let pair = try world.pair(codecs: [codec])
+        _ = pair.left.play(PlaybackRequest([.tone(frequencies: [520], cadence: [])], loop: .forever))
+        world.run(.seconds(1))
+        let file = temporaryFile("tone.wav")
+        let recording = try pair.right.record(RecordingRequest(path: file, channels: .caller))
+        world.run(.milliseconds(1200))
+        recording.stop()
+        world.run(.milliseconds(200))
+        let clip = try PromptFile.read(file).part(from: .milliseconds(150), until: .milliseconds(1150))
+        let tone = AudioProbe.level(at: 520, in: clip)
+        #expect(abs(tone + 13) < 1, "\(tone)")
+        for other in [440.0, 530, 1040, 1560, 2080] {
+            let level = AudioProbe.level(at: other, in: clip)
+            #expect(level < -50, "\(other) Hz: \(level)")
+        }
+        world.end()
+    }
 }
