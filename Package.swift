@@ -16,6 +16,10 @@ func cLibrary(_ name: String, _ pkgConfig: String, apt: String) -> Target {
         name: name, path: "Sources/CLibraries/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
+/// What programs allocate by. A call makes some thirty small blocks, many calls at a time, and some of them stay for 32 seconds: glibc's
+/// allocator takes a sixth of the time of a short call for it (docs/performance.md).
+let allocator: [LinkerSetting] = [.linkedLibrary("tcmalloc_minimal")]
+
 /// A module of ours with its test target of the same name plus `Tests`; `testsExclude` names what is no Swift in its folder.
 func module(
     _ name: String, _ dependencies: [String], testsAlsoUse: [String] = [], testsExclude: [String] = []
@@ -72,14 +76,15 @@ let package = Package(
             .executableTarget(
                 name: "CallBench",
                 dependencies: ["Basics", "Reactor", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/CallBench",
-                swiftSettings: settings),
+                swiftSettings: settings, linkerSettings: allocator),
             // Media alone, beside Benchmarks/floor.c.
             .executableTarget(
                 name: "MediaBench",
                 dependencies: ["Basics", "Reactor", "SDP", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/MediaBench",
-                swiftSettings: settings),
+                swiftSettings: settings, linkerSettings: allocator),
             .executableTarget(
-                name: "ringwright", dependencies: ["Basics", "Reactor", "SIPpRunner", "Server"], swiftSettings: settings),
+                name: "ringwright", dependencies: ["Basics", "Reactor", "SIPpRunner", "Server"], swiftSettings: settings,
+                linkerSettings: allocator),
             .target(
                 name: "TestKit", dependencies: ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "Store"],
                 swiftSettings: settings),

@@ -327,9 +327,9 @@ def overload(program, folder, rate, count, rounds):
 def media(program, folder, calls, seconds):
     """CPU per second of a two-way G.711 call: the floor, SIPp's caller and echo, Ringwright's both ends."""
     floor = os.path.join(folder, "floor")
-    subprocess.run(["cc", "-O2", "-o", floor, os.path.join(HERE, "floor.c")], check=True)
+    subprocess.run(["cc", "-O2", "-o", floor, os.path.join(HERE, "floor.c"), "-luring"], check=True)
     summary = {"calls": calls, "seconds": seconds}
-    for mode in ["tick", "epoll", "batch"]:
+    for mode in ["tick", "epoll", "uring", "batch"]:
         line = json.loads(subprocess.run(["taskset", "-c", "0", floor, mode, str(calls), str(seconds)], check=True,
                                          capture_output=True, text=True).stdout)
         summary[f"floor_{mode}_us"] = line["us_per_call_second"]

@@ -2,6 +2,7 @@
 //
 //   floor tick  CALLS SECONDS   a socket a call, read once a tick without epoll
 //   floor epoll CALLS SECONDS   a socket a call, woken by epoll for each datagram
+//   floor uring CALLS SECONDS   a socket a call, all receives and sends of a tick handed to the kernel by one io_uring submission
 //   floor batch CALLS SECONDS   one socket for all, sendmmsg/recvmmsg of 64
 //
 // Both ends are in this process: CALLS sockets send to each other in pairs, 50 packets a second each. It prints the CPU time per
@@ -10,6 +11,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <liburing.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,15 +99,55 @@ static void batch_turn(int calls) {
     }
 }
 
+enum { SENDS = 1 << 30 };
+static struct io_uring ring;
+
+static void open_ring(int calls) {
+    struct io_uring_params parameters = {.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN};
+    int entries = 1;
+    while (entries < calls * 2) entries *= 2;
+    int error = io_uring_queue_init_params(entries, &ring, &parameters);
+    if (!error) error = io_uring_register_files(&ring, sockets, calls);
+    if (error) {
+        fprintf(stderr, "io_uring: %s\n", strerror(-error));
+        exit(3);
+    }
+}
+
+static void uring_turn(int calls) {
+    static unsigned char buffer[2048];
+    for (int i = 0; i < calls; i++) {
+        struct io_uring_sqe *entry = io_uring_get_sqe(&ring);
+        io_uring_prep_recv(entry, i, buffer, sizeof buffer, MSG_DONTWAIT);
+        entry->flags |= IOSQE_FIXED_FILE;
+        entry = io_uring_get_sqe(&ring);
+        io_uring_prep_send(entry, i, packet, PACKET, MSG_DONTWAIT);
+        io_uring_prep_send_set_addr(entry, (struct sockaddr *)&addresses[i ^ 1], sizeof addresses[0]);
+        entry->flags |= IOSQE_FIXED_FILE;
+        entry->user_data = SENDS;
+    }
+    io_uring_submit_and_wait(&ring, calls * 2);
+    struct io_uring_cqe *done;
+    unsigned head, count = 0;
+    io_uring_for_each_cqe(&ring, head, done) {
+        count++;
+        if (done->res != PACKET) continue;
+        if (done->user_data == SENDS) sent++;
+        else received++;
+    }
+    io_uring_cq_advance(&ring, count);
+}
+
 int main(int argc, char **argv) {
     if (argc != 4) {
-        fprintf(stderr, "usage: floor tick|epoll|batch CALLS SECONDS\n");
+        fprintf(stderr, "usage: floor tick|epoll|uring|batch CALLS SECONDS\n");
         return 2;
     }
     const char *mode = argv[1];
     int calls = atoi(argv[2]) & ~1, seconds = atoi(argv[3]);
     int batch = !strcmp(mode, "batch"), with_epoll = !strcmp(mode, "epoll");
-    if (calls < 2 || seconds < 1 || (!batch && !with_epoll && strcmp(mode, "tick"))) return 2;
+    int uring = !strcmp(mode, "uring");
+    if (calls < 2 || seconds < 1 || (!batch && !with_epoll && !uring && strcmp(mode, "tick"))) return 2;
     int count = batch ? 2 : calls;
     sockets = calloc(count, sizeof *sockets);
     addresses = calloc(count, sizeof *addresses);
@@ -115,6 +157,7 @@ int main(int argc, char **argv) {
         struct epoll_event event = {.events = EPOLLIN, .data.fd = sockets[i]};
         if (with_epoll) epoll_ctl(poll, EPOLL_CTL_ADD, sockets[i], &event);
     }
+    if (uring) open_ring(calls);
     packet[0] = 0x80;
     double start = cpu_seconds();
     struct timespec next;
@@ -122,6 +165,7 @@ int main(int argc, char **argv) {
     for (int turn = 0; turn < seconds * 50; turn++) {
         if (batch) batch_turn(calls);
         else if (with_epoll) epoll_turn(calls, poll);
+        else if (uring) uring_turn(calls);
         else tick_turn(calls);
         next.tv_nsec += TICK_NS;
         if (next.tv_nsec >= 1000000000) { next.tv_nsec -= 1000000000; next.tv_sec++; }
