@@ -27,7 +27,16 @@ func steps(_ lines: String...) -> String {
     @Test(arguments: [
         (steps("anwser"), "f.yaml:4:7: error: unknown verb `anwser` of a step; did you mean `answer`?"),
         (steps("queue: sales"), "f.yaml:4:7: error: `queue` is not built yet; remove the step"),
-        (steps("say: hello"), "f.yaml:4:7: error: `say` is not built yet; remove the step"),
+        (steps("answer", "say: \" \""), "f.yaml:5:12: error: `say` says nothing"),
+        (
+            steps("answer", "say: { text: a, voice: -f }"),
+            "f.yaml:5:30: error: `-f` is no name of a voice; it has letters, digits and . _ + - /"
+        ),
+        (
+            steps("answer", "say: { text: a, language: english }"),
+            "f.yaml:5:33: error: `language` is a code such as en or de-CH, not `english`"
+        ),
+        (steps("answer", "say: { text: \"1\", as: date }"), "f.yaml:5:25: error: `as` of `say` is not built yet; remove it"),
         (steps("answer", "play: { fiel: a.wav }"), "f.yaml:5:15: error: unknown key `fiel` of `play`; did you mean `file`?"),
         (
             steps("answer", "detect: [ human, maschine ]"),

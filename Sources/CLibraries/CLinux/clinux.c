@@ -6,12 +6,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -164,6 +165,38 @@ int rw_signal_ignore(int number) {
 }
 
 int rw_pipe(int ends[2]) { return pipe2(ends, O_NONBLOCK | O_CLOEXEC); }
+
+int rw_spawn(int *process, char *const words[], int input, int output, int errors) {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    int error = posix_spawn_file_actions_init(&files);
+    if (error) return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error) {
+        posix_spawn_file_actions_destroy(&files);
+        return error;
+    }
+    sigemptyset(&none);
+    sigfillset(&all);
+    (error = posix_spawn_file_actions_adddup2(&files, input, 0))
+        || (error = posix_spawn_file_actions_adddup2(&files, output, 1))
+        || (error = posix_spawn_file_actions_adddup2(&files, errors, 2))
+        || (error = posix_spawn_file_actions_addclosefrom_np(&files, 3))
+        || (error = posix_spawnattr_setsigmask(&attributes, &none))
+        || (error = posix_spawnattr_setsigdefault(&attributes, &all))
+        || (error = posix_spawnattr_setpgroup(&attributes, 0))
+        || (error = posix_spawnattr_setflags(
+                &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+        || (error = posix_spawnp(process, words[0], &files, &attributes, words, environ));
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+int rw_process_descriptor(int process) { return syscall(SYS_pidfd_open, process, 0); }
+
+int rw_memory_file(const char *name) { return memfd_create(name, MFD_CLOEXEC); }
 
 int rw_descriptor_limit(unsigned long *current, unsigned long *maximum) {
     struct rlimit limit;

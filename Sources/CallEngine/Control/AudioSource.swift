@@ -25,12 +25,33 @@ package enum AudioSource: Equatable, Sendable {
 package enum PromptOrigin: Hashable, Sendable {
     /// A file at a URL, http or https. `shown`: its name in logs, without what is secret.
     case web(url: String, shown: String)
+    /// A text that is spoken.
+    case speech(Utterance)
 
     /// For logs.
     package var shown: String {
         switch self {
         case .web(_, let shown): shown
+        case .speech(let utterance): utterance.shown
         }
+    }
+}
+
+/// A text to be spoken.
+package struct Utterance: Hashable, Sendable {
+    package var text: String
+    /// A name that the one who speaks knows; nil: the usual one.
+    package var voice: String?
+    /// A code such as `en` or `de-CH`.
+    package var language: String
+    /// The text for logs, without what is secret.
+    package var shown: String
+
+    package init(text: String, voice: String? = nil, language: String, shown: String) {
+        self.text = text
+        self.voice = voice
+        self.language = language
+        self.shown = shown
     }
 }
 

@@ -79,6 +79,7 @@ final class CaseRun: FlowObserver {
         call.supply = { [web] origin in
             switch origin {
             case .web(let url, _): web.file(at: url).map { "\(origin.shown): \($0)" }
+            case .speech: nil
             }
         }
         call.behaviour = { target in
@@ -153,6 +154,7 @@ final class CaseRun: FlowObserver {
             let roots = ["/recordings", flow.promptsFolder] + flow.subflows.values.map(\.promptsFolder)
             return PathConfinement.relative(path, to: roots)
         case .supplied(.web(let url, _)): return url
+        case .supplied(.speech(let utterance)): return utterance.text
         case .countryTone(let name, _): return "tone \(name)"
         case .tone(let frequencies, _, _): return "tone \(frequencies.map { Value.double($0).text }.joined(separator: "+"))"
         case .silence(let length): return "silence \(FlowDuration.print(length))"

@@ -260,8 +260,9 @@ package final class SimulatedCall: CallControl {
                 case .tone(_, let cadence, _): if cadence.isEmpty { endless = true } else { length = cadence.reduce(.zero, +) }
                 case .countryTone(let name, let country):
                     if let cadence = CallTones.cadence(of: name, country: country) { length = cadence } else { endless = true }
-                case .supplied:
-                    length = max(.zero, min(.seconds(2), request.until ?? .seconds(2)) - request.from)
+                case .supplied(let origin):
+                    let usual = Self.usualLength(of: origin)
+                    length = max(.zero, min(usual, request.until ?? usual) - request.from)
                 case .file(let path):
                     let known = duration(path)
                     if let failure = known.failure {
@@ -291,6 +292,14 @@ package final class SimulatedCall: CallControl {
             soundTimers.append(end)
         }
         return playback
+    }
+
+    /// A text takes 60 ms a letter.
+    private static func usualLength(of origin: PromptOrigin) -> Duration {
+        switch origin {
+        case .web: .seconds(2)
+        case .speech(let utterance): max(.milliseconds(500), .milliseconds(60 * utterance.text.count))
+        }
     }
 
     private func note(_ source: AudioSource, after offset: Duration, isOver: Bool) {

@@ -119,7 +119,8 @@ package enum FlowTransfer: Error, Equatable, Sendable {
 /// All verbs that are built, by name, and those that are known and not built yet.
 package enum VerbRegistry {
     package static let all: [any Verb.Type] = [
-        RingVerb.self, ProgressVerb.self, AnswerVerb.self, RejectVerb.self, RedirectVerb.self, PlayVerb.self, ToneVerb.self,
+        RingVerb.self, ProgressVerb.self, AnswerVerb.self, RejectVerb.self, RedirectVerb.self, PlayVerb.self, SayVerb.self,
+        ToneVerb.self,
         RingbackVerb.self, CollectVerb.self, MenuVerb.self, RecordVerb.self, BridgeVerb.self, ConferenceVerb.self,
         TransferVerb.self, HoldVerb.self, UnholdVerb.self, RequestVerb.self, SendDigitsVerb.self, SetVerb.self, IfVerb.self,
         SwitchVerb.self, RepeatVerb.self,
@@ -129,7 +130,7 @@ package enum VerbRegistry {
 
     /// Verbs of the language that this version does not have.
     package static let notBuilt: Set<String> = [
-        "say", "mute", "unmute", "send-info", "send-message", "queue", "park", "stream",
+        "mute", "unmute", "send-info", "send-message", "queue", "park", "stream",
         "measure", "notify"
     ]
 

@@ -29,6 +29,7 @@ package struct Configuration: Sendable {
     /// Of prompts by URL.
     package var prompts = HTTPFileLimits()
     package var cache = Cache(folder: "cache")
+    package var speech = SpeechSettings()
     package var control = Control()
     package var log = Log()
     /// nil: no call is traced.

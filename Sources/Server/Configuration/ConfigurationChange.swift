@@ -32,6 +32,7 @@ package struct ConfigurationChange: Equatable, Sendable {
         note("env", old.environment == new.environment && old.environmentNames == new.environmentNames)
         note("recordings", old.recordings == new.recordings)
         note("prompts", old.prompts == new.prompts, restart: true)
+        note("speech", old.speech == new.speech, restart: true)
         note("cache", old.cache == new.cache, restart: true)
         note("control.listen", old.control.listen == new.control.listen, restart: true)
         note("log", old.log == new.log)
@@ -51,6 +52,7 @@ extension Configuration {
         result.control = running.control
         result.prompts = running.prompts
         result.cache = running.cache
+        result.speech = running.speech
         return result
     }
 }

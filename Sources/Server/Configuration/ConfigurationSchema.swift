@@ -15,7 +15,8 @@ struct ConfigurationSchema {
     let folder: String
 
     private static let known = [
-        "sip", "rtp", "limits", "lines", "registrar", "routes", "allow", "env", "recordings", "prompts", "cache", "control",
+        "sip", "rtp", "limits", "lines", "registrar", "routes", "allow", "env", "recordings", "prompts", "cache", "speech",
+        "control",
         "log", "trace"
     ]
     private static let later = [

@@ -1,4 +1,4 @@
-// `prompts`: the limits of prompts by URL. `cache`: where they are kept.
+// `prompts`: the limits of prompts by URL. `speech`: the command that speaks. `cache`: where both are kept.
 
 import FlowEngine
 import Web
@@ -8,10 +8,30 @@ struct PromptSchema {
 
     func read(_ top: FieldReader, into result: inout Configuration) {
         result.cache = readCache(top)
+        readSpeech(top, into: &result.speech)
         guard let fields = top.section("prompts", known: ["timeout", "megabytes", "redirects"]) else { return }
         if let time = fields.duration("timeout", in: .milliseconds(100) ... .seconds(120)) { result.prompts.time = time }
         if let size = fields.integer("megabytes", in: 1...200) { result.prompts.octets = size << 20 }
         if let count = fields.integer("redirects", in: 0...20) { result.prompts.redirects = count }
+    }
+
+    private func readSpeech(_ top: FieldReader, into speech: inout SpeechSettings) {
+        guard let fields = top.section("speech", known: ["command", "voice", "timeout", "processes"]) else { return }
+        if let words = fields.texts("command") {
+            if let word = words.first, words.count == 1, word.text.contains(" ") {
+                schema.sink.error(
+                    at: word.place, "`speech.command` is a list of words; no shell reads it",
+                    mend: "write [ \(word.written.split(separator: " ").joined(separator: ", ")) ]")
+            } else if words.first?.text.isEmpty != false {
+                schema.sink.error(
+                    at: fields.node.place, "`speech.command` names no program", mend: "write [ espeak-ng, --stdout, --stdin ]")
+            } else {
+                speech.command = words.map(\.text)
+            }
+        }
+        if let voice = fields.text("voice") { speech.voice = voice.text }
+        if let time = fields.duration("timeout", in: .seconds(1) ... .seconds(300)) { speech.time = time }
+        if let count = fields.integer("processes", in: 1...64) { speech.processes = count }
     }
 
     private func readCache(_ top: FieldReader) -> Configuration.Cache {

@@ -1,4 +1,4 @@
-// Gets the prompts that are no files yet, for all calls of a process: by URL.
+// Gets the prompts that are no files yet, for all calls of a process: by URL, and as speech.
 
 import Audio
 import Basics
@@ -8,6 +8,7 @@ package import Web
 
 package final class PromptSupplier: PromptSupply {
     private let web: HTTPFileCache
+    private let speech: SpeechMaker
     private let files: FileCache
     /// For the disk, and for looking at what came.
     private let workers: WorkerPool
@@ -27,6 +28,7 @@ package final class PromptSupplier: PromptSupply {
             refuses: { url in
                 allow().permitsRequest(to: url) ? nil : "the configuration does not allow requests to it (allow.request)"
             }, judge: Self.problem, onStale: onTrouble)
+        speech = try SpeechMaker(configuration.speech, files: files, workers: workers, judge: Self.problem)
     }
 
     /// For a command, whose rules stay as they are.
@@ -45,13 +47,17 @@ package final class PromptSupplier: PromptSupply {
         switch origin {
         case .web(let url, let shown):
             web.file(at: url, shown: shown) { result in then(result.mapError { PromptUnavailable($0.text) }) }
+        case .speech(let utterance): speech.file(of: utterance, then: then)
         }
     }
 
-    package var figures: PromptFigures { PromptFigures(web: web.counters, octets: files.octets) }
+    package var figures: PromptFigures { PromptFigures(web: web.counters, speech: speech.counters, octets: files.octets) }
 
     /// Ends the threads, after the client and all calls.
-    package func stop() { workers.stop() }
+    package func stop() {
+        speech.stop()
+        workers.stop()
+    }
 
     /// Why a file cannot be played; it is read whole, as for playing.
     private static func problem(_ path: String) -> String? {
@@ -67,11 +73,13 @@ package final class PromptSupplier: PromptSupply {
 /// What became of prompts that had to be got.
 package struct PromptFigures: Equatable, Sendable {
     package var web = HTTPFileCounters()
+    package var speech = SpeechCounters()
     /// In the cache's folder, as far as this process knows.
     package var octets = 0
 
-    package init(web: HTTPFileCounters = HTTPFileCounters(), octets: Int = 0) {
+    package init(web: HTTPFileCounters = HTTPFileCounters(), speech: SpeechCounters = SpeechCounters(), octets: Int = 0) {
         self.web = web
+        self.speech = speech
         self.octets = octets
     }
 }
@@ -84,6 +92,12 @@ extension MetricsText {
                 ([("result", "kept")], Double(prompts.web.kept)), ([("result", "fetched")], Double(prompts.web.fetched)),
                 ([("result", "confirmed")], Double(prompts.web.confirmed)), ([("result", "stale")], Double(prompts.web.stale)),
                 ([("result", "failed")], Double(prompts.web.failed))
+            ])
+        add(
+            "ringwright_prompt_speech_total", .counter, "Texts that were to be spoken, by what came of them.",
+            [
+                ([("result", "kept")], Double(prompts.speech.kept)), ([("result", "made")], Double(prompts.speech.made)),
+                ([("result", "failed")], Double(prompts.speech.failed))
             ])
         add("ringwright_prompt_cache_bytes", .gauge, "What the folder of the cache holds.", Double(prompts.octets))
     }

@@ -65,5 +65,13 @@ int rw_signal_ignore(int number);
 /// pipe2(2): not blocking, closed on exec.
 int rw_pipe(int ends[2]);
 
+/// posix_spawnp(3): a program in a process group of its own, with these three descriptors and no other, our environment, and every signal
+/// as by default. 0, or the number of the error.
+int rw_spawn(int *process, char *const words[], int input, int output, int errors);
+/// pidfd_open(2): readable when the process has ended.
+int rw_process_descriptor(int process);
+/// memfd_create(2): a file in memory, closed on exec.
+int rw_memory_file(const char *name);
+
 int rw_descriptor_limit(unsigned long *current, unsigned long *maximum);
 int rw_descriptor_limit_set(unsigned long current);

@@ -9,10 +9,11 @@ package enum Sound: Sendable {
     case file(FlowText)
     case tone(ToneSpec)
     case silence(FlowLength)
+    case speech(SpokenText)
     /// A file that was recorded, by its name under the recordings folder.
     case recording(FlowText)
 
-    /// A file name, or `{ file: }`, `{ silence: }`. A tone has no end of its own, so it stands in no list.
+    /// A file name, or `{ file: }`, `{ say: }`, `{ silence: }`. A tone has no end of its own, so it stands in no list.
     static func read(_ node: YAMLNode, _ what: String, _ flow: FlowReader) -> Sound? {
         guard case .mapping = node.content else {
             return flow.text(node, what).flatMap { file($0, flow) }
@@ -21,6 +22,7 @@ package enum Sound: Sendable {
         defer { map.finish() }
         if let silence = map.node("silence") { return flow.length(silence, "`silence`").map(Sound.silence) }
         if let recording = map.node("recording") { return flow.text(recording, "`recording`").map(Sound.recording) }
+        if let text = map.node("say") { return SpokenText.read(text, in: map, "`say`", flow).map(Sound.speech) }
         if map.has("tone") {
             _ = map.node("tone")
             flow.sink.error(
@@ -66,6 +68,7 @@ extension FlowRun {
             let name = try self.text(text)
             if WebAddress.isFetched(name) { return .supplied(.web(url: name, shown: try shown(sound))) }
             return .file(path: try path(text, under: frame.flow.promptsFolder))
+        case .speech(let speech): return try speech.origin(self)
         case .recording(let text): return .file(path: try path(text, under: environment.recordingsFolder))
         }
     }
@@ -85,6 +88,7 @@ extension FlowRun {
         case .tone(let tone): tone.words
         case .silence(let length): "silence \(FlowDuration.print(try self.length(length)))"
         case .recording(let text): try shown(text)
+        case .speech(let speech): try shown(speech.text)
         case .file(let text):
             if case let name = try shown(text), WebAddress.isFetched(name) {
                 WebAddress.withoutSecrets(name)
