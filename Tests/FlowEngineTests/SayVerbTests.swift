@@ -64,4 +64,26 @@ import Testing
                 expect: [ { logged: "1 there is nothing to say: the text is empty" }, { logged: "2 `../../etc/passwd` is no name of a voice" }, { not: { played: "*" } } ]
             """)
     }
+
+    /// Music goes on under what plays next, until it is stopped.
+    @Test func musicUnderPrompts() throws {
+        try runCases(
+            """
+            flow: t
+            sections:
+              main:
+                - answer
+                - play: { file: a.wav, loop: forever, volume: -15, background: mixed }
+                - say: Good morning
+                - log: "said ${call.duration}"
+                - wait: 1s
+                - play: { background: stop }
+                - log: "stopped ${call.duration}"
+                - hangup
+            cases:
+              - name: x
+                caller: [ { hears: a.wav }, { hears: Good morning, whole: true } ]
+                expect: [ { played: [ a.wav, Good morning ] }, { logged: said 720ms }, { logged: stopped 1s720ms } ]
+            """)
+    }
 }

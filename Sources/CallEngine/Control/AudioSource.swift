@@ -13,7 +13,7 @@ package enum AudioSource: Equatable, Sendable {
     case silence(Duration)
 
     /// It is a file, or becomes one.
-    var isFile: Bool {
+    package var isFile: Bool {
         switch self {
         case .file, .supplied: true
         case .countryTone, .tone, .silence: false
@@ -62,6 +62,13 @@ package struct PlaybackRequest: Equatable, Sendable {
         case forever
     }
 
+    /// Where it plays: a new one takes the place of what plays in its layer.
+    package enum Layer: Equatable, Sendable {
+        case upper
+        /// Under the upper layer: both are heard.
+        case under
+    }
+
     /// Played one after the other without a gap.
     package var sources: [AudioSource]
     package var loop: Loop
@@ -70,6 +77,7 @@ package struct PlaybackRequest: Equatable, Sendable {
     package var until: Duration?
     /// In dB; 0 leaves it as it is.
     package var volume: Double
+    package var layer = Layer.upper
 
     package init(
         _ sources: [AudioSource], loop: Loop = .times(1), from: Duration = .zero, until: Duration? = nil, volume: Double = 0

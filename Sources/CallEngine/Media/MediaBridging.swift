@@ -47,6 +47,7 @@ extension MediaSession {
         other.disconnect()
         for session in [self, other] {
             session.stopPlaying(.stopped)
+            session.stopUnder(.stopped)
             session.beginNow()
         }
         guard !isClosed, !other.isClosed else { return }

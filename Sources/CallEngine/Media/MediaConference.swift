@@ -12,6 +12,7 @@ extension MediaSession {
         guard conference == nil else { throw .invalid(operation: "conference", why: "this call is in a conference already") }
         guard bridge == nil else { throw .invalid(operation: "conference", why: "this call is connected with another one") }
         stopPlaying(.stopped)
+        stopUnder(.stopped)
         beginNow()
         let member = ConferenceMember(
             request, home: directory.home(of: request.room), loop: loop, codec: codec, packetTime: packetTime)

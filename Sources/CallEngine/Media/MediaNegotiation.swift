@@ -150,7 +150,7 @@ extension MediaSession {
         unitsPerTick = agreed.ticks(inMilliseconds: time)
         clockPeriod = time / MediaClock.sliceMilliseconds
         if eventSender?.isIdle == true { eventSender = nil }
-        player?.change(codec: agreed, packetTime: time, from: services.prompts)
+        if mixer == nil { player?.change(codec: agreed, packetTime: time, from: services.prompts) } else { changeMixer() }
         conference?.change(codec: agreed, packetTime: time)
     }
 }

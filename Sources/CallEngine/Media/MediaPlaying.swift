@@ -4,9 +4,9 @@ import Basics
 import Reactor
 
 extension MediaSession {
-    /// Starts playing, in place of what plays now. A tone without a cadence sounds until it is stopped.
+    /// Starts playing, in place of what plays in its layer now. A tone without a cadence sounds until it is stopped.
     package func play(_ request: PlaybackRequest) -> Playback {
-        stopPlaying(.stopped)
+        if request.layer == .upper { stopPlaying(.stopped) }
         let playback = Playback()
         guard isReady else {
             playback.finish(.failed(isClosed ? "the call has ended" : "there is no audio yet"))
@@ -16,8 +16,12 @@ extension MediaSession {
             playback.finish(.finished)
             return playback
         }
+        if request.layer == .under {
+            playUnder(request, playback)
+            return playback
+        }
         beginNow()
-        let player = PromptPlayer(request, playback: playback, codec: codec, packetTime: packetTime)
+        let player = PromptPlayer(request, playback: playback, codec: mixer?.linear ?? codec, packetTime: packetTime)
         self.player = player
         // Not weak: a weak reference makes every use of the session dearer, and the session ends each of its playbacks.
         playback.stopAudio = { [unowned self, unowned player] in

@@ -59,7 +59,10 @@ extension MediaSession {
             return
         }
         guard maySend else { return }
-        if let player {
+        if let mixer {
+            if let octets = nextMixed(mixer) { return send(octets: octets, at: now) }
+            guard !isClosed else { return }
+        } else if let player {
             switch player.next(to: services.payload) {
             case .payload(let octets):
                 send(octets: octets, at: now)

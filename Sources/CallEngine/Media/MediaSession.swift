@@ -3,6 +3,7 @@
 //   MediaNegotiation  descriptions and what follows from them     MediaReceiving   from the socket to keys, recorder, listeners
 //   MediaSending      the tick and what goes out in it            MediaReports     RTCP
 //   MediaPlaying      prompts                                     MediaDigits      keys of both directions
+//   MediaMixing       what plays under prompts
 //   MediaListening    recorder, listeners, in-band keys           MediaBridging    forwarding between two legs
 //   MediaEcho         what is heard goes back                     MediaCipher      SRTP
 //   MediaConference   what is heard goes to a conference
@@ -65,6 +66,8 @@ package final class MediaSession {
     @exclusivity(unchecked) var playout: Playout?
     @exclusivity(unchecked) var bridge: BridgeEnd?
     @exclusivity(unchecked) var conference: ConferenceMember?
+    /// While something plays under what plays.
+    @exclusivity(unchecked) var mixer: PlaybackMixer?
     /// What is heard goes back.
     @exclusivity(unchecked) var echo: EchoEnd?
     /// The source is fixed from then on; `never` when that has been seen to.
@@ -221,6 +224,7 @@ package final class MediaSession {
         services.counting.digitsMerged += merger.mergedCount
         user = nil
         stopPlaying(.stopped)
+        stopUnder(.stopped)
         keySound = nil
         keyWaiter?.resume(returning: false)
         keyWaiter = nil

@@ -29,7 +29,7 @@ package final class SimulatedCall: CallControl {
     package var onDigitsSent: ((String) -> Void)?
 
     private var playback: Playback?
-    private var soundTimers: [LoopTimer] = []
+    private var underlay: Playback?
     private var milestones: [(CallMilestone, Waiter<MilestoneResult>)] = []
     private var ears: [SimulatedEar] = []
     private var recordings: [Recording] = []
@@ -215,7 +215,8 @@ package final class SimulatedCall: CallControl {
         info.ended = loop.now
         participation?.leave()
         playback?.stop()
-        playback = nil
+        underlay?.stop()
+        (playback, underlay) = (nil, nil)
         for ear in ears { ear.close() }
         ears = []
         for recording in recordings { recording.stop() }
@@ -237,7 +238,7 @@ package final class SimulatedCall: CallControl {
     // MARK: Media
 
     package func play(_ request: PlaybackRequest) -> Playback {
-        playback?.stop()
+        if request.layer == .under { underlay?.stop() } else { playback?.stop() }
         let playback = Playback()
         guard hasMedia else {
             playback.finish(.failed("no audio yet"))
@@ -248,11 +249,13 @@ package final class SimulatedCall: CallControl {
             playback.finish(.failed(failure))
             return playback
         }
-        self.playback = playback
+        if request.layer == .under { underlay = playback } else { self.playback = playback }
+        let timers = SoundTimers()
         var offset = Duration.zero
         let rounds = if case .times(let times) = request.loop { times } else { 1 }
         var endless = request.loop == .forever
         outer: for _ in 0..<max(rounds, 1) {
+            var wasFile = false
             for source in request.sources {
                 var length = Duration.zero
                 switch source {
@@ -261,35 +264,37 @@ package final class SimulatedCall: CallControl {
                 case .countryTone(let name, let country):
                     if let cadence = CallTones.cadence(of: name, country: country) { length = cadence } else { endless = true }
                 case .supplied(let origin):
-                    let usual = Self.usualLength(of: origin)
-                    length = max(.zero, min(usual, request.until ?? usual) - request.from)
+                    length = Self.usualLength(of: origin)
                 case .file(let path):
                     let known = duration(path)
                     if let failure = known.failure {
                         playback.finish(.failed(failure))
-                        self.playback = nil
-                        for timer in soundTimers { timer.cancel() }
+                        timers.cancel()
                         return playback
                     }
-                    length = max(.zero, min(known.length, request.until ?? known.length) - request.from)
+                    length = known.length
                 }
-                note(source, after: offset, isOver: false)
+                // `from` and `until` are about the first file.
+                if source.isFile, !wasFile {
+                    length = max(.zero, min(length, request.until ?? length) - request.from)
+                    wasFile = true
+                }
+                note(source, after: offset, isOver: false, timers)
                 offset += length
                 if endless { break outer }
-                note(source, after: offset, isOver: true)
+                note(source, after: offset, isOver: true, timers)
             }
         }
         let began = loop.now
         playback.stopAudio = { [weak self, weak playback] in
             guard let self else { return }
             playback?.played = self.loop.now - began
-            for timer in self.soundTimers { timer.cancel() }
-            self.soundTimers = []
+            timers.cancel()
             self.onSoundStopped?()
         }
         if !endless {
             let end = loop.schedule(after: offset) { [weak playback] in playback?.finish(.finished) }
-            soundTimers.append(end)
+            timers.all.append(end)
         }
         return playback
     }
@@ -302,12 +307,12 @@ package final class SimulatedCall: CallControl {
         }
     }
 
-    private func note(_ source: AudioSource, after offset: Duration, isOver: Bool) {
+    private func note(_ source: AudioSource, after offset: Duration, isOver: Bool, _ timers: SoundTimers) {
         if offset == .zero, !isOver {
             onSound?(source, false)
             return
         }
-        soundTimers.append(loop.schedule(after: offset) { [weak self] in self?.onSound?(source, isOver) })
+        timers.all.append(loop.schedule(after: offset) { [weak self] in self?.onSound?(source, isOver) })
     }
 
     package func record(_ request: RecordingRequest) throws(CallControlError) -> Recording {
@@ -348,5 +353,15 @@ package final class SimulatedCall: CallControl {
                 try await loop.sleep(for: options.duration + options.gap)
             }
         }
+    }
+}
+
+/// The timers of one playback.
+private final class SoundTimers {
+    var all: [LoopTimer] = []
+
+    func cancel() {
+        for timer in all { timer.cancel() }
+        all = []
     }
 }

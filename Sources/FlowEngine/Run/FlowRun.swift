@@ -31,6 +31,8 @@ package final class FlowRun {
     /// Whether `always:` runs: no audio, and the end of the call is an error for verbs that need it.
     private(set) var isAlways = false
     var background: Playback?
+    /// What is heard under what plays.
+    var underlay: Playback?
     /// A recording in the background, until `record: stop` or the end of the call.
     var backgroundRecording: BackgroundRecording?
     /// Recordings whose files are not closed yet, and who waits for the last of them.
@@ -330,7 +332,8 @@ package final class FlowRun {
 
     private func stopBackground() {
         background?.stop()
-        background = nil
+        underlay?.stop()
+        (background, underlay) = (nil, nil)
         backgroundRecording?.recording.stop()
         backgroundRecording = nil
     }

@@ -1,5 +1,7 @@
 // `play`: a file, a list of them, silence. What cannot be played is reported to the flow (`on: failed`) and never ends the call.
 
+import CallEngine
+
 /// Plays prompts.
 package struct PlayVerb: Verb {
     package static let name = "play"
@@ -9,6 +11,8 @@ package struct PlayVerb: Verb {
 
     private let sounds: [Sound]
     private var settings = PlaySettings()
+    /// What plays in the background ends.
+    private var stops = false
 
     package init?(_ step: StepReader) {
         if let plain = step.plain {
@@ -19,6 +23,11 @@ package struct PlayVerb: Verb {
         guard step.argument != nil, let map = step.open() else {
             step.wrong("a file, a list of files or a mapping")
             return nil
+        }
+        if case .scalar(let scalar) = map.node("background")?.content, scalar.text == "stop" {
+            sounds = []
+            stops = true
+            return
         }
         var sounds: [Sound] = []
         if let file = map.node("file") { sounds += Sound.list(file, "`file`", step.flow) }
@@ -32,12 +41,18 @@ package struct PlayVerb: Verb {
         // A tone sounds alone.
         self.sounds = tone.map { [.tone($0)] } ?? sounds
         settings = PlaySettings(step)
-        if tone != nil, settings.limit == nil, !settings.background {
+        if tone != nil, settings.limit == nil, settings.background == .no {
             step.sink.error(at: map.place(of: "tone"), "a tone has no end of its own", mend: "add `for: 3s`")
         }
     }
 
-    package var shape: StepShape { StepShape(takesTime: !settings.background) }
+    package var shape: StepShape { StepShape(takesTime: !stops && settings.background == .no) }
 
-    package func run(_ run: FlowRun) async throws -> StepResult { try await settings.play(sounds, as: Self.name, run) }
+    package func run(_ run: FlowRun) async throws -> StepResult {
+        guard stops else { return try await settings.play(sounds, as: Self.name, run) }
+        run.background?.stop()
+        run.underlay?.stop()
+        (run.background, run.underlay) = (nil, nil)
+        return .done
+    }
 }

@@ -28,7 +28,7 @@ package struct SayVerb: Verb {
         map.notBuilt("as")
     }
 
-    package var shape: StepShape { StepShape(takesTime: !settings.background) }
+    package var shape: StepShape { StepShape(takesTime: settings.background == .no) }
 
     package func run(_ run: FlowRun) async throws -> StepResult {
         try await settings.play([.speech(speech)], as: Self.name, run)

@@ -14,7 +14,16 @@ struct PlaySettings: Sendable {
     private var volume = 0.0
     /// Keys that cut it; nil: none does.
     private var bargeIn: Set<Digit>?
-    private(set) var background = false
+    private(set) var background = Background.no
+
+    /// Whether the flow waits.
+    enum Background: Sendable {
+        case no
+        /// It goes on; the next thing that plays ends this.
+        case alone
+        /// It goes on; what plays next is heard over this.
+        case mixed
+    }
 
     init() {}
 
@@ -31,8 +40,18 @@ struct PlaySettings: Sendable {
         until = step.length("until")
         limit = step.length("for")
         volume = map.double("volume", in: -60...20) ?? 0
-        background = map.bool("background") ?? false
+        background = Self.background(step)
         bargeIn = Self.bargeIn(step)
+    }
+
+    private static func background(_ step: StepReader) -> Background {
+        guard let node = step.map?.node("background") else { return .no }
+        if case .scalar(let scalar) = node.content {
+            if case .bool(let flag) = scalar.value { return flag ? .alone : .no }
+            if scalar.text == "mixed" { return .mixed }
+        }
+        step.sink.error(at: node.place, "`background` is true, false or mixed", mend: "mixed: heard under what plays next")
+        return .no
     }
 
     private static func bargeIn(_ step: StepReader) -> Set<Digit>? {
@@ -53,10 +72,12 @@ struct PlaySettings: Sendable {
         request.until = try until.map { try run.length($0) }
         request.volume = volume
         let names = try sounds.map { try run.shown($0) }
-        if background {
-            run.background = run.start(request, names: names) { [weak run] end in
+        guard background == .no else {
+            if background == .mixed { request.layer = .under }
+            let playback = run.start(request, names: names) { [weak run] end in
                 if case .failed(let reason) = end { run?.emit(.warning("\(verb): \(reason)", at: run?.currentPlace)) }
             }
+            if background == .mixed { run.underlay = playback } else { run.background = playback }
             return .done
         }
         let end = try await play(request, names, run)

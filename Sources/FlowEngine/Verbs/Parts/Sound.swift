@@ -113,7 +113,7 @@ extension FlowRun {
     /// Starts playing; events say when it begins and ends.
     func start(_ request: PlaybackRequest, names: [String], onEnd: @escaping (PlaybackEnd) -> Void) -> Playback {
         emit(.promptBegan(names))
-        background = nil
+        if request.layer == .upper { background = nil }
         let playback = call.play(request)
         playback.onEnd = { [weak self] end in
             let shown: FlowEvent.PromptEnd =
