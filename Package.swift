@@ -66,7 +66,7 @@ let package = Package(
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
         + module("Store", ["Basics", "Reactor", "CSQLite", "CPostgreSQL"], testsAlsoUse: ["TestKit"])
-        + module("Dialer", ["Basics", "Reactor", "CallEngine", "FlowEngine", "Store"], testsAlsoUse: ["TestKit"])
+        + module("Dialer", ["Basics", "Reactor", "Audio", "CallEngine", "FlowEngine", "Store"], testsAlsoUse: ["TestKit"])
         + module("SIPpRunner", ["Basics", "Reactor", "SIP", "RTP", "Audio", "Dialer", "COpenSSL"], testsExclude: ["Scenarios"])
         + module(
             "Server", ["Basics", "Reactor", "Audio", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine", "Store", "Dialer", "Web"],

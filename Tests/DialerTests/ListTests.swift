@@ -123,7 +123,19 @@ import Testing
         ("targets: l\nflow: f\nto: x\nlimits: [ { to: \"/(/\", rate: 1 } ]\n", "the pattern"),
         ("targets: l\nflow: f\nto: x\nlimits: [ { to: \"/a/\" } ]\n", "a limit limits nothing"),
         ("targets: l\nflow: f\nto: x\nstop: { failure-rate: 0.2 }\n", "`failure-rate` is a share such as 20%"),
-        ("targets: l\nflow: f\nto: x\nparties: []\n", "`parties` of the campaign is not built yet")
+        ("targets: l\nflow: f\nto: x\nparties: []\n", "`parties` is a mapping"),
+        ("targets: l\nflow: f\nto: x\nparties: {}\n", "`parties` names nobody"),
+        ("targets: l\nflow: f\nto: x\nparties: { caller: { flow: b } }\n", "the caller is `caller` already"),
+        ("targets: l\nflow: f\nto: x\nparties: { \"a b\": { flow: b } }\n", "a party's name has letters, digits, - and _"),
+        ("targets: l\nflow: f\nto: x\nparties: { b: { number: \"1\" } }\n", "name what it does: `flow: agent.yaml`"),
+        ("targets: l\nflow: f\nto: x\nparties: { b: { flow: b, numbr: \"1\" } }\n", "did you mean `number`?"),
+        ("targets: l\nflow: f\nto: x\nparties: { b: { flow: b, number: \"${targt.x}\" } }\n", "targt"),
+        ("targets: l\nflow: f\nto: x\nparties: { b: { flow: b, called: twice } }\n", "known: `once`, `never`, `perhaps`"),
+        ("targets: l\nflow: f\nto: x\nparties: { b: { flow: b, agree: [ hangup ] } }\n", "did you mean `hang-up`?"),
+        ("targets: l\nflow: f\nto: x\nparties: { b: { flow: b, within: 0s } }\n", "`within` is longer than nothing"),
+        ("targets: l\nflow: f\nto: x\nparties: { b: { flow: b }, c: { flow: b, line: l } }\n", "nothing tells a call to `b`"),
+        ("targets: l\nflow: f\nto: x\nmark: X-Test\n", "without `parties` no call comes back"),
+        ("targets: l\nflow: f\nto: x\nmark: Subject\nparties: { b: { flow: b } }\n", "X-Test or User-to-User")
     ]) func whatIsWrongWithACampaign(_ text: String, _ message: String) {
         let result = CampaignReader.read(text: text, file: "c.yaml")
         #expect(result.plan == nil)

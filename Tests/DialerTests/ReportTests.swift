@@ -60,7 +60,7 @@ import Testing
         let reader = try CSVReader(path: path)
         var rows: [[String]] = []
         while let row = try reader.next() { rows.append(row.fields) }
-        #expect(rows.count == 6 && rows.allSatisfy { $0.count == 11 }, "\(calls)")
+        #expect(rows.count == 6 && rows.allSatisfy { $0.count == 14 }, "\(calls)")
         #expect(rows.map { $0[1] } == ["attempt", "1", "1", "1", "2", "1"])
         #expect(try text("results.jsonl").split(separator: "\n").count == 5)
         let object = try JSONSerialization.jsonObject(with: Data(text("summary.json").utf8)) as? [String: Any]
@@ -68,6 +68,46 @@ import Testing
         for name in CampaignReport.files {
             #expect(!FileManager.default.fileExists(atPath: bench.folder.appending(path: name + ".part").path()))
         }
+    }
+
+    /// Both halves of a test are in every report.
+    @Test func partiesAreReportedWithTheirHalves() throws {
+        let bench = try CampaignTests.Bench("number\n1\n2\n")
+        let plan = try CampaignTests.Bench.plan().replacingTarget()
+        _ = try bench.open(plan)
+        bench.go(plan) { attempt in
+            let isGood = attempt.row == 1
+            let call = """
+                {"result":"passed","sip":{"status":200},"ended":{"cause":"normal","detail":""},\
+                "timings":{"duration_ms":2500.0},"media":{"mos":4.2}}
+                """
+            let party = """
+                {"party":"agent<","calls":\(isGood ? 1 : 0),"number":"200","setup_ms":12.5,"heard":{"latency_ms":40},\
+                "was_heard":{"latency_ms":60.5},"call":\(isGood ? call : "null")}
+                """
+            let json = """
+                {"expectations":[{"name":"agent< is called","passed":\(isGood),"actual":"was not called"}],"parties":[\(party)]}
+                """
+            return (.seconds(1), AttemptResult(verdict: isGood ? .passed : .failed, cause: .normal, status: 200, json: json))
+        }
+        let folder = bench.folder.path()
+        let summary = try bench.database!.performAndWait { connection throws(StoreError) in
+            try CampaignReport.write("two halves", into: folder, wasStopped: false, wasCut: false, connection)
+        }
+        #expect(summary.setUp.count == 2 && summary.latency.count == 4)
+        func text(_ name: String) throws -> String { try String(contentsOf: bench.folder.appending(path: name), encoding: .utf8) }
+        let calls = try text("calls.csv").split(separator: "\r\n").map(String.init)
+        #expect(calls.count == 5)
+        #expect(
+            calls[1].hasSuffix(",caller,,60.5") && calls[2].hasSuffix(",200,normal,,2500.0,4.2,,agent<,12.5,40.0"), "\(calls)")
+        #expect(calls[4].contains("was not called,agent<"))
+        let junit = try text("junit.xml")
+        #expect(XMLParser(data: Data(junit.utf8)).parse())
+        #expect(junit.contains("agent&lt;: was not called"))
+        let page = try text("report.html")
+        #expect(page.contains("agent&lt;: was not called") && page.contains("Set-up through the system, ms"))
+        #expect(page.contains("Audio through the system, ms") && !page.contains("agent<"))
+        #expect(try text("summary.json").contains("\"setup\":{"))
     }
 
     @Test func aFolderThatCannotBeWrittenIsNamed() throws {

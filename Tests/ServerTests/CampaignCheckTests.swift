@@ -40,12 +40,43 @@ import Testing
                 == ["list.csv:1:1: error: the list has no rows; nobody would be called"])
         #expect(
             try Self.findings(Self.campaign, list: "phone\n1\n", flow: Self.flow).first?
-                .hasPrefix("list.csv:2:1: error: `to` cannot be told for this row: ") == true)
+                .hasPrefix("list.csv:2:1: error: this row cannot be called: ") == true)
+    }
+
+    @Test func partiesAreCheckedWithTheirFlows() throws {
+        let one = Self.campaign + "parties: { agent: { flow: f.yaml, number: \"${target.agent}\" } }\n"
+        #expect(try Self.findings(one, list: "number,agent\n1,2\n", flow: Self.flow) == [])
+        #expect(
+            try Self.findings(one, list: "number\n1\n", flow: Self.flow).first?
+                .hasPrefix("list.csv:2:1: error: this row cannot be called: ") == true)
+        #expect(
+            try Self.findings(one, list: "number,agent\n1,2\n", flow: "direction: outbound\n" + Self.flow)
+                == [
+                    "f.yaml:1:1: error: the party `agent` is called, and this flow is for calls that go out; "
+                        + "write `direction: inbound` or `both`"
+                ])
+        let missing = one.replacing("f.yaml, number", with: "g.yaml, number")
+        #expect(try Self.findings(missing, list: "number,agent\n1,2\n", flow: Self.flow).first?.contains("g.yaml") == true)
+    }
+
+    @Test func partiesAreOneProcesssWork() async throws {
+        let folder = try TemporaryFolder()
+        let campaign = Self.campaign + "parties: { agent: { flow: f.yaml } }\n"
+        for (name, text) in [("c.yaml", campaign), ("list.csv", "number\n1\n"), ("f.yaml", Self.flow)] {
+            try folder.write(text, to: name)
+        }
+        let arguments = try CampaignOptions.syntax.parse([
+            folder.path("c.yaml"), "--report", folder.path("report"), "--workers", "postgresql://nobody@127.0.0.1:9/x"
+        ])
+        let error = await #expect(throws: CommandFailure.self) {
+            try await CampaignCommand.run(CampaignOptions(arguments), stops: StopRequests()) { _ in }
+        }
+        #expect(error?.status == .wrong && error?.message.hasPrefix("a campaign with parties") == true)
     }
 
     /// A list that is refused leaves nothing behind: mended, the same line runs.
     @Test(arguments: [
-        ("number\n", "the list has no rows"), ("phone\n1\n", "`to` cannot be told for this row"),
+        ("number\n", "the list has no rows"), ("phone\n1\n", "this row cannot be called"),
         ("number\n1\n2,3\n", "2 fields, and the header has 1")
     ]) func aRefusedListBeginsNoCampaign(list: String, message: String) async throws {
         let folder = try TemporaryFolder()

@@ -16,26 +16,45 @@ package struct CampaignAttempt: Sendable {
     package var variables: [String: Value]
     /// `target` of expressions.
     package var target: Value
+    /// In the order of the plan's parties.
+    package var parties: [Party] = []
     /// The destination limits that it counts for, by their places in the plan.
     var limits: [Int] = []
     /// Who has it in hand.
     var worker = 0
+
+    /// How a party of this attempt is called.
+    package struct Party: Sendable {
+        /// nil: at any number.
+        package var number: String?
+        package var variables: [String: Value] = [:]
+    }
 }
 
 extension CampaignAttempt {
-    /// The next attempt of a row; whom it calls is told by `fill`.
+    /// An attempt of a row; whom it calls is told by `fill`.
+    package init(row: Int, number: Int, target: Value) {
+        self.init(row: row, number: number, destination: "", variables: [:], target: target)
+    }
+
+    /// The next attempt of a row.
     init(_ target: CampaignStore.Target, of worker: Int) {
-        self.init(row: target.row, number: target.attempts + 1, destination: "", variables: [:], target: target.data)
+        self.init(row: target.row, number: target.attempts + 1, target: target.data)
         self.worker = worker
     }
 
     /// Evaluates what the plan says about the row. Returns why that cannot be done: nobody is called then.
-    mutating func fill(from plan: CampaignPlan) -> String? {
+    package mutating func fill(from plan: CampaignPlan) -> String? {
         let scope = MapScope(["target": target, "campaign": .object(["name": .string(plan.name)])])
         do throws(ExpressionError) {
             let to = try plan.to.text(in: scope)
             callerID = try plan.callerID?.text(in: scope)
             for (name, value) in plan.vars { variables[name] = try value.evaluate(in: scope) }
+            parties = try plan.parties.map { party throws(ExpressionError) in
+                var called = Party(number: try party.number?.text(in: scope))
+                for (name, value) in party.vars { called.variables[name] = try value.evaluate(in: scope) }
+                return called
+            }
             destination = to
             return to.isEmpty ? "`to` is empty" : nil
         } catch {

@@ -23,6 +23,9 @@ package struct CampaignPlan: Sendable {
     package var stop: StopRule?
     /// Variables of the flow.
     package var vars: [(name: String, value: Template)] = []
+    /// Who is called through the system under test; empty: the far end is the system itself.
+    package var parties: [PartyPlan] = []
+    package var mark = PartyMark.usual
 
     /// What a campaign without a name is called: as its file, without folders and ending.
     package static func name(of file: String) -> String {

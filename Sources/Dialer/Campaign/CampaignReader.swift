@@ -80,7 +80,15 @@ private struct FileReader {
         let limits = reader.node("limits").map { NodeRead.list($0).compactMap(limit) }
         let stop = reader.mapping("stop").flatMap(stop)
         let vars = reader.mapping("vars").map(vars)
-        reader.notBuilt("parties")
+        let partyReader = PartyReader(sink: sink, folder: folder, template: template)
+        let parties = reader.mapping("parties").map(partyReader.parties)
+        if let parties { partyReader.check(parties, at: reader.place(of: "parties")) }
+        let mark = reader.node("mark").flatMap(partyReader.mark)
+        if reader.has("mark"), !reader.has("parties") {
+            sink.error(
+                at: reader.place(of: "mark"), "without `parties` no call comes back that `mark` could tell",
+                mend: "add `parties`, or remove it")
+        }
         reader.finish()
         guard let list, let flow, let to else { return nil }
         var plan = CampaignPlan(
@@ -94,6 +102,8 @@ private struct FileReader {
         plan.limits = limits ?? []
         plan.stop = stop
         plan.vars = vars ?? []
+        plan.parties = parties ?? []
+        plan.mark = mark ?? .usual
         return plan
     }
 

@@ -6,7 +6,10 @@ import Foundation
 
 package enum CallAudio {
     /// Where the recording of an attempt is, within the report's folder.
-    package static func path(row: Int, attempt: Int) -> String { "audio/\(row)-\(attempt).wav" }
+    /// - Parameter party: whose half of a test; nil: the caller's, or the only one.
+    package static func path(row: Int, attempt: Int, party: String? = nil) -> String {
+        "audio/\(row)-\(attempt)\(party.map { "-\($0)" } ?? "").wav"
+    }
 
     private static let width = 600
     private static let lane = 32

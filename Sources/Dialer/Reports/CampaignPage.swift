@@ -48,13 +48,28 @@ struct CampaignPage {
             }
             failures += "</table>"
         }
-        if let audio = CallAudio.figure(CallAudio.path(row: row.row, attempt: row.number), in: folder, room: &room) {
-            failures += audio
-        }
+        let halves = halves(row)
+        failures += halves
         if let ladder = row.ladder {
             failures += "<details><summary>messages</summary><pre>\(Markup.escaped(ladder))</pre></details>"
         }
         failures += "</td><td>\(row.number)</td><td>\(Timestamp(secondsSince1970: row.started).rfc3339)</td></tr>\n"
+    }
+
+    /// The call's audio; of a test, each half's end with its own.
+    private mutating func halves(_ row: ReportRow) -> String {
+        var text = row.parties.isEmpty ? "" : "<p>caller: \(row.status) \(Markup.escaped(row.cause))</p>"
+        text += audio(row, nil)
+        for party in row.parties {
+            text += "<p>\(Markup.escaped(party.name)): \(Markup.escaped(party.ending))</p>"
+            text += audio(row, party.name)
+        }
+        return text
+    }
+
+    private mutating func audio(_ row: ReportRow, _ party: String?) -> String {
+        let path = CallAudio.path(row: row.row, attempt: row.number, party: party)
+        return CallAudio.figure(path, in: folder, room: &room) ?? ""
     }
 
     private func index(_ wall: Double) -> Int { max(0, min(changes.count - 1, Int((wall - from) / step))) }
@@ -91,6 +106,12 @@ struct CampaignPage {
             text += Chart.histogram("Time to the answer, ms", summary.answer, unit: 1000, color: Page.plain)
             let means = answers.map { $0.count == 0 ? nil : $0.sum / Double($0.count) }
             text += Chart.lines("Time to the answer over time, ms", step: step, [(name: "", color: Page.plain, values: means)])
+        }
+        if summary.setUp.count > 0 {
+            text += Chart.histogram("Set-up through the system, ms", summary.setUp, unit: 1000, color: Page.plain)
+        }
+        if summary.latency.count > 0 {
+            text += Chart.histogram("Audio through the system, ms", summary.latency, unit: 1000, color: Page.plain)
         }
         if summary.score.count > 0 { text += Chart.histogram("Mean opinion score", summary.score, unit: 100, color: Page.plain) }
         text += "</div>"

@@ -18,6 +18,9 @@ package struct CampaignSummary: Equatable, Sendable {
     package var answer = Histogram()
     /// Hundredths, of all attempts with audio.
     package var score = Histogram()
+    /// Microseconds from the callers' INVITEs to those of the parties; and from one side's audio to the other's.
+    package var setUp = Histogram()
+    package var latency = Histogram()
     /// Seconds from the first attempt to the last end.
     package var elapsed = 0.0
     package var wasStopped = false
@@ -26,6 +29,12 @@ package struct CampaignSummary: Equatable, Sendable {
     /// Every row passed, and none is left.
     package var isPassed: Bool { counts.passed == counts.targets && !wasStopped && !wasCut }
 
+    private static func quantiles(_ histogram: Histogram) -> String {
+        [("p50", 0.5), ("p99", 0.99)].map { name, share in
+            "\(name) \(Int((Double(histogram.quantile(share)) / 1000).rounded()))"
+        }.joined(separator: ", ")
+    }
+
     package var json: JSONText {
         .object([
             ("campaign", .string(name)), ("targets", .count(counts.targets)), ("passed", .count(counts.passed)),
@@ -33,7 +42,7 @@ package struct CampaignSummary: Equatable, Sendable {
             ("attempts", .count(counts.attempts)), ("in_the_air", .count(inTheAir)),
             ("by_status", .object(byStatus.sorted { $0.key < $1.key }.map { (String($0.key), .count($0.value)) })),
             ("by_cause", .object(byCause.sorted { $0.key < $1.key }.map { ($0.key, .count($0.value)) })),
-            ("percentiles_ms", .object([("answer", LoadReport.percentiles(answer))])),
+            ("percentiles_ms", .object(percentiles.map { ($0.name, LoadReport.percentiles($0.histogram)) })),
             (
                 "mos",
                 .object(
@@ -45,12 +54,19 @@ package struct CampaignSummary: Equatable, Sendable {
         ])
     }
 
+    /// Those of parties only where there are any.
+    private var percentiles: [(name: String, histogram: Histogram)] {
+        [("answer", answer)] + [("setup", setUp), ("latency", latency)].filter { $0.1.count > 0 }
+    }
+
     package var text: String {
         var lines = [
             "\(name): \(counts.targets) targets, \(counts.passed) passed, \(counts.failed) failed, \(counts.error) errors of this side"
                 + (counts.waiting > 0 ? ", \(counts.waiting) not called" : "")
         ]
         lines.append("  \(counts.attempts) calls in \(JSONText.number(elapsed, digits: 1).text) s")
+        if setUp.count > 0 { lines.append("  set-up through the system: \(Self.quantiles(setUp)) ms") }
+        if latency.count > 0 { lines.append("  audio through the system: \(Self.quantiles(latency)) ms") }
         for (status, count) in byStatus.sorted(by: { $0.key < $1.key }) { lines.append("  \(status): \(count)") }
         for (cause, count) in byCause.sorted(by: { $0.key < $1.key }) { lines.append("  \(cause): \(count)") }
         if inTheAir > 0 {
@@ -87,8 +103,14 @@ package enum CampaignReport {
         var rowsSeen = 0
         try CampaignStore.eachAttempt(connection) { row throws(StoreError) in
             results.write(row.result + "\n")
-            calls.write(CallsTable.line(row))
+            calls.write(CallsTable.lines(row))
             if let answer = row.answer { summary.answer.record(Int64(answer * 1000)) }
+            for party in row.parties {
+                if let setUp = party.setUp { summary.setUp.record(Int64(setUp * 1000)) }
+                for latency in [party.latency, party.callerLatency].compactMap({ $0 }) {
+                    summary.latency.record(Int64(latency * 1000))
+                }
+            }
             if let score = row.score { summary.score.record(Int64((score * 100).rounded())) }
             html.add(row)
             guard row.isLast else { return }
@@ -112,17 +134,38 @@ package enum CampaignReport {
     }
 }
 
-/// calls.csv: one line an attempt (RFC 4180).
+/// calls.csv: one line an attempt, and one more for each party of a test (RFC 4180).
 enum CallsTable {
-    static let heading = "row,attempt,destination,started,result,status,cause,answer_ms,duration_ms,mos,reason\r\n"
+    static let heading =
+        "row,attempt,destination,started,result,status,cause,answer_ms,duration_ms,mos,reason,party,setup_ms,latency_ms\r\n"
 
-    static func line(_ row: ReportRow) -> String {
-        func figure(_ value: Double?, _ digits: Int) -> String { value.map { JSONText.number($0, digits: digits).text } ?? "" }
+    static func lines(_ row: ReportRow) -> String {
+        var text = line(row)
+        for party in row.parties { text += line(party, row) }
+        return text
+    }
+
+    private static func figure(_ value: Double?, _ digits: Int) -> String {
+        value.map { JSONText.number($0, digits: digits).text } ?? ""
+    }
+
+    /// The called half: its own verdict and end.
+    private static func line(_ party: ReportedParty, _ row: ReportRow) -> String {
+        let fields = [
+            String(row.row), String(row.number), party.number, Timestamp(secondsSince1970: row.started).rfc3339, party.verdict,
+            party.cause.isEmpty ? "" : String(party.status), party.cause, "", figure(party.duration, 1), figure(party.score, 2),
+            party.verdict == "passed" ? "" : party.ending, party.name, figure(party.setUp, 1), figure(party.latency, 1)
+        ]
+        return fields.map(quoted).joined(separator: ",") + "\r\n"
+    }
+
+    private static func line(_ row: ReportRow) -> String {
         let fields = [
             String(row.row), String(row.number), row.destination, Timestamp(secondsSince1970: row.started).rfc3339,
             row.verdict.rawValue,
             String(row.status), row.cause, figure(row.answer, 1), figure(row.duration, 1), figure(row.score, 2),
-            row.verdict == .passed ? "" : row.reason
+            row.verdict == .passed ? "" : row.reason, row.parties.isEmpty ? "" : "caller", "",
+            figure(row.parties.first?.callerLatency, 1)
         ]
         return fields.map(quoted).joined(separator: ",") + "\r\n"
     }
@@ -157,6 +200,7 @@ enum JUnit {
         guard row.verdict != .passed else { return head + "/>\n" }
         let tag = row.verdict == .failed ? "failure" : "error"
         var text = "attempt \(row.number) ended: \(row.status) \(row.cause) \(row.detail)\n"
+        for party in row.parties { text += "\(party.name): \(party.ending)\n" }
         for missed in row.missed { text += "expected: \(missed.name)\nactual: \(missed.actual)\n" }
         if let ladder = row.ladder { text += "\n\(ladder)\n" }
         return head + "><\(tag) message=\"\(Markup.escaped(row.reason))\" type=\"\(Markup.escaped(row.cause))\">"

@@ -28,6 +28,8 @@ struct ReportRow: Sendable {
     let missed: [(name: String, actual: String)]
     /// More words about the end.
     let detail: String
+    /// The called halves of a test; empty where the far end was the system under test itself.
+    let parties: [ReportedParty]
 
     /// Why it did not pass, in a few words.
     var reason: String {
@@ -58,6 +60,7 @@ extension ReportRow {
             number == columns[13].integer
             && ![CampaignStore.State.waiting, .kept, .ready].contains { $0.rawValue == state }
         (missed, detail) = verdict == .passed ? ([], "") : Self.words(of: result)
+        parties = ReportedParty.all(in: result)
     }
 
     private static func words(of result: String) -> (missed: [(name: String, actual: String)], detail: String) {

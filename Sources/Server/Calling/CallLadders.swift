@@ -41,11 +41,34 @@ package final class CallLadders: Sendable {
         }
     }
 
+    /// The messages of a call, which are forgotten; none when nothing is known of it.
+    package func take(_ callID: String) -> [TracedMessage] {
+        // Messages of several loops come in another order than they were sent in.
+        state.withLock({ $0.messages.removeValue(forKey: callID) })?.sorted { $0.at < $1.at } ?? []
+    }
+
+    /// The ladder of a test: the caller, the system between, and each party, on one clock; nil when nothing is known.
+    /// - Parameter halves: the caller's first.
+    package static func ladder(_ halves: [(name: String, messages: [TracedMessage])], between: String) -> String? {
+        // The system is the second lane.
+        let lanes = halves.enumerated().flatMap { index, half in half.messages.map { (lane: index == 0 ? 0 : index + 1, $0) } }
+            .sorted { $0.1.at < $1.1.at }
+        guard let first = lanes.first else { return nil }
+        var names = halves.map(\.name)
+        names.insert(between, at: 1)
+        let ladder = Ladder(names, start: first.1.at)
+        let lines = lanes.map { lane, message in
+            let isSent = message.direction == .sent
+            return ladder.message(
+                Ladder.label(of: message.bytes), from: isSent ? lane : 1, to: isSent ? 1 : lane, at: message.at)
+        }
+        return ([ladder.heading] + lines).joined(separator: "\n")
+    }
+
     /// The ladder of a call, which is forgotten; nil when nothing is known of it.
     package func take(_ callID: String, here: String, there: String) -> String? {
-        // Messages of several loops come in another order than they were sent in.
-        let messages = state.withLock({ $0.messages.removeValue(forKey: callID) })?.sorted { $0.at < $1.at }
-        guard let messages, let first = messages.first else { return nil }
+        let messages = take(callID)
+        guard let first = messages.first else { return nil }
         let ladder = Ladder([here, there], start: first.at)
         let lines = messages.map {
             let isSent = $0.direction == .sent

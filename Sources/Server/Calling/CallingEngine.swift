@@ -1,5 +1,5 @@
-// An engine that takes no calls, with the threads that it needs: for commands that place calls or ask servers. Used from a thread that
-// is none of its loops.
+// An engine with the threads that it needs: for commands that place calls or ask servers, and for the called halves of tests. Used from a
+// thread that is none of its loops.
 
 import Basics
 package import CallEngine
@@ -22,11 +22,13 @@ package final class CallingEngine: Sendable {
     ///   - tracing: how calls are traced, and who hears what became of it; nil: they are not.
     ///   - supply: gets prompts that are no files yet.
     ///   - onLine: hears what becomes of registered lines and watched trunks.
+    ///   - onIncoming: gets each call that came in, on its loop; without it nobody is here to be called.
     package init(
         _ configuration: Configuration, _ settings: EngineSettings, loopCount: Int = 1,
         trace: (@Sendable (TracedMessage) -> Void)? = nil,
         tracing wanted: (settings: TraceSettings, onEvent: @Sendable (TraceEvent) -> Void)? = nil,
-        supply: (any PromptSupply)? = nil, onLine: @escaping @Sendable (LineEvent) -> Void = { _ in }
+        supply: (any PromptSupply)? = nil, onLine: @escaping @Sendable (LineEvent) -> Void = { _ in },
+        onIncoming: @escaping @Sendable (Call) -> Void = { try? $0.reject(status: 480, reason: nil, headers: []) }
     ) throws(CommandFailure) {
         var settings = settings
         settings.tls = try configuration.secureSetup()
@@ -43,11 +45,7 @@ package final class CallingEngine: Sendable {
             tracing = if let wanted { try CallTracing(wanted.settings, onEvent: wanted.onEvent) } else { nil }
             engine = try Engine(
                 settings: settings, loops: loops, workers: workers, nameWorkers: nameWorkers,
-                seed: .random(in: 0 ... .max), tracing: tracing, trace: trace, onLine: onLine
-            ) { call in
-                // Nobody is here to be called.
-                try? call.reject(status: 480, reason: nil, headers: [])
-            }
+                seed: .random(in: 0 ... .max), tracing: tracing, trace: trace, onLine: onLine, onIncoming: onIncoming)
         } catch {
             throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
         }

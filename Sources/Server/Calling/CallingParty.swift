@@ -44,7 +44,7 @@ package final class CallingParty: Sendable {
     private let configuration: Configuration
     let calling: CallingEngine
     private let client: HTTPClient
-    private let supplier: PromptSupplier
+    let supplier: PromptSupplier
     private var engine: Engine { calling.engine }
     /// How many loops there are.
     package var loopCount: Int { calling.loops.count }
@@ -119,8 +119,7 @@ package final class CallingParty: Sendable {
             }
             onState(call, state)
         }
-        var environment = configuration.flowEnvironment(
-            arguments: order.arguments, requester: FlowRequester(client: client))
+        var environment = environment(order.arguments)
         environment.observers = observers
         environment.campaign = order.campaign
         environment.target = order.target
@@ -137,7 +136,12 @@ package final class CallingParty: Sendable {
         }
     }
 
-    private static func words(_ error: CallControlError) -> String {
+    /// What a flow of these calls gets. On the call's loop.
+    func environment(_ arguments: [String: Value]) -> FlowEnvironment {
+        configuration.flowEnvironment(arguments: arguments, requester: FlowRequester(client: client))
+    }
+
+    static func words(_ error: CallControlError) -> String {
         switch error {
         case .wrongState(_, let why), .invalid(_, let why): why
         case .noMedia: "there is no audio"

@@ -4,7 +4,6 @@ import Basics
 import CallEngine
 import Dialer
 import FlowEngine
-import Glibc
 import Reactor
 import Store
 
@@ -17,10 +16,12 @@ struct CampaignDialer: Sendable {
     private let control: EpollLoop
     /// The report's folder, when calls are recorded; of those that passed nothing is kept.
     private let folder: String?
+    /// nil: the far end is the system under test itself.
+    private let parties: PartyHost?
 
     init(
         _ plan: CampaignPlan, _ flow: Flow, _ party: CallingParty, _ ladders: CallLadders, _ place: CampaignPlace,
-        _ control: EpollLoop, recordsInto folder: String?
+        _ control: EpollLoop, recordsInto folder: String?, parties: PartyHost?
     ) {
         self.plan = plan
         self.flow = flow
@@ -29,6 +30,7 @@ struct CampaignDialer: Sendable {
         self.place = place
         self.control = control
         self.folder = folder
+        self.parties = parties
     }
 
     /// Runs the campaign on the control loop and waits for its end.
@@ -55,6 +57,7 @@ struct CampaignDialer: Sendable {
                         bound.run { $0.drain() }
                     } else {
                         running.run { $0.cancelAll() }
+                        parties?.desk.run { $0.interrupt() }
                     }
                 }
                 run.run()
@@ -63,6 +66,7 @@ struct CampaignDialer: Sendable {
     }
 
     private func dial(_ attempt: CampaignAttempt, _ tasks: CallTasks, _ then: @escaping (AttemptResult) -> Void) {
+        if let parties { return parties.run(attempt, flow: flow, then) }
         var order = CallingParty.Order(
             request: CallRequest(target: attempt.destination, line: plan.line, from: attempt.callerID), flow: flow,
             arguments: attempt.variables)
@@ -100,7 +104,7 @@ struct CampaignDialer: Sendable {
         result.score = VoiceQuality.meanOpinionScore(of: call.media, codec: call.codec)
         let ladder = ladders.take(report.callID, here: "this side", there: "the other side")
         if verdict != .passed { result.ladder = ladder }
-        if verdict == .passed, let recording = report.recording { unlink(recording.path) }
+        if verdict == .passed, let recording = report.recording { OutputFolder.remove(recording.path) }
         return result
     }
 }

@@ -19,4 +19,7 @@ package enum OutputFolder {
             throw CommandFailure(.unable, "this user may not write to \(path)", mend: "chown it, or choose another folder")
         }
     }
+
+    /// Removes a file that is no longer wanted; one that is not there is no problem.
+    static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
 }

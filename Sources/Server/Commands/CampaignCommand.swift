@@ -20,6 +20,11 @@ package enum CampaignCommand {
         let flow = try FlowFiles.outbound(plan.flow, configuration, arguments: Set(plan.vars.map(\.name)))
         // A list that nobody can be called by begins no campaign.
         if let finding = CampaignFiles.check(list: plan, rows: 1).first { throw CommandFailure(.wrong, finding.description) }
+        if !plan.parties.isEmpty, options.workers != nil {
+            throw CommandFailure(
+                .wrong, "a campaign with parties is one process's work: a call may come back to another worker",
+                mend: "leave --workers out")
+        }
         let folder = options.report ?? "run/\(plan.name)"
         let place = try CampaignPlace(
             plan, flow: flow, folder: folder, workers: options.workers, lease: options.lease, resume: options.resume)
@@ -29,8 +34,9 @@ package enum CampaignCommand {
         }
         _ = try? DescriptorLimit.raise()
         let ladders = CallLadders(capacity: plan.concurrency * 4 + 1000)
+        let parted = plan.parties.isEmpty ? (callers: configuration, parties: configuration) : try configuration.parted()
         let party = try CallingParty(
-            configuration, listen: CallingEngine.anywhere,
+            parted.callers, listen: CallingEngine.anywhere,
             loopCount: options.loops ?? ProcessInfo.processInfo.activeProcessorCount, webSockets: true,
             calls: 1_000_000, trace: { ladders.add($0) })
         defer { party.close() }
@@ -43,9 +49,19 @@ package enum CampaignCommand {
             metrics = page
         }
         defer { metrics?.close() }
-        if options.records { try OutputFolder.make("\(folder)/audio") }
+        if options.records || !plan.parties.isEmpty { try OutputFolder.make("\(folder)/audio") }
+        let absolute = CallCommand.absolute(folder)
+        var host: PartyHost?
+        if !plan.parties.isEmpty {
+            let parties = try PartyHost(
+                plan, flow, parted.parties, callers: party, callerLadders: ladders, control: control, recordings: absolute,
+                onStray: progress)
+            progress("parties are called at \(parties.addresses.joined(separator: ", "))")
+            host = parties
+        }
+        defer { host?.close() }
         let (problem, figures) = await CampaignDialer(
-            plan, flow, party, ladders, place, control, recordsInto: options.records ? CallCommand.absolute(folder) : nil
+            plan, flow, party, ladders, place, control, recordsInto: options.records ? absolute : nil, parties: host
         ).run(
             stops, metrics: metrics, progress)
         if let problem { throw failure(problem) }

@@ -37,11 +37,24 @@ package enum FlowFiles {
     static func outbound(
         _ file: String, _ configuration: Configuration, arguments: Set<String>
     ) throws(CommandFailure) -> Flow {
+        try usable(file, for: .outbound, configuration, arguments)
+    }
+
+    /// A flow for calls that come in.
+    static func inbound(
+        _ file: String, _ configuration: Configuration, arguments: Set<String>
+    ) throws(CommandFailure) -> Flow {
+        try usable(file, for: .inbound, configuration, arguments)
+    }
+
+    private static func usable(
+        _ file: String, for direction: CallInfo.Direction, _ configuration: Configuration, _ arguments: Set<String>
+    ) throws(CommandFailure) -> Flow {
         let loaded = try usable(file, environmentNames: Set(configuration.environmentNames), arguments: arguments)
-        guard loaded.flow.direction.allows(.outbound) else {
+        guard loaded.flow.direction.allows(direction) else {
             throw CommandFailure(
-                .wrong, "\(file) is a flow for calls that come in",
-                mend: "use it with ringwright serve, or give it `direction: both`")
+                .wrong, "\(file) is a flow for calls that \(direction == .outbound ? "come in" : "go out")",
+                mend: "use it with ringwright \(direction == .outbound ? "serve" : "call"), or give it `direction: both`")
         }
         return loaded.flow
     }

@@ -1,0 +1,159 @@
+// The called halves of a campaign's tests: an engine that answers where the configuration listens or by registered lines, and the desk
+// that finds for each call the test it belongs to.
+
+import Basics
+import CallEngine
+import Dialer
+import FlowEngine
+import Reactor
+
+final class PartyHost: Sendable {
+    let desk: LoopBound<PartyDesk>
+    /// Where the system under test reaches the parties.
+    let addresses: [String]
+    private let calling: CallingEngine
+    private let callerLadders: CallLadders
+    private let ladders: CallLadders
+    /// Compares recordings.
+    private let listeners: WorkerPool
+    private static let patience = Duration.seconds(10)
+
+    /// Opens the sockets and registers the lines that parties are called by. Blocks until they are registered.
+    /// - Parameters:
+    ///   - flow: the caller's.
+    ///   - configuration: its RTP ports are for the parties alone.
+    ///   - recordings: the absolute folder of the report.
+    ///   - onStray: hears of calls that belong to no test.
+    init(
+        _ plan: CampaignPlan, _ flow: Flow, _ configuration: Configuration, callers: CallingParty, callerLadders: CallLadders,
+        control: EpollLoop, recordings: String, onStray: @escaping @Sendable (String) -> Void
+    ) throws(CommandFailure) {
+        let flows = try plan.parties.map { party throws(CommandFailure) in
+            try party.flow.map { file throws(CommandFailure) in
+                try FlowFiles.inbound(file, configuration, arguments: Set(party.vars.map(\.name)))
+            }
+        }
+        let lines = Set(plan.parties.compactMap(\.line))
+        for line in lines { _ = try configuration.line(chosen: line) }
+        let surroundings = PartyDesk.Surroundings(
+            callers: callers.calling.engine, callerFlow: flow, flows: flows,
+            recordings: plan.parties.contains(where: \.comparesAudio) ? recordings : nil
+        ) { callers.environment($0) }
+        let desk = control.runAndWait {
+            let desk = PartyDesk(plan, surroundings, loop: control, seed: .random(in: 0 ... .max))
+            desk.onStray = onStray
+            return LoopBound(desk, on: control)
+        }
+        let ladders = CallLadders(capacity: plan.concurrency * plan.parties.count * 4 + 1000)
+        let mark = plan.mark
+        let missing = Locked(lines)
+        let areRegistered = Outcome<Void>()
+        do throws(SystemError) {
+            listeners = try WorkerPool(name: "listeners", threads: 1, limit: 10_000)
+        } catch {
+            throw CommandFailure(.unable, "\(error)")
+        }
+        calling = try CallingEngine(
+            configuration, Self.settings(configuration, lines), loopCount: callers.loopCount, trace: { ladders.add($0) },
+            supply: callers.supplier,
+            onLine: { event in
+                let isLast = missing.withLock { missing in
+                    if case .registered(let line, _, _) = event { missing.remove(line) }
+                    return missing.isEmpty
+                }
+                if isLast { areRegistered.set(()) }
+            },
+            onIncoming: { PartyDesk.take($0, at: desk, mark: mark) })
+        (self.desk, self.ladders, self.callerLadders) = (desk, ladders, callerLadders)
+        addresses = calling.engine.listeners.map { "\($0.transport.rawValue):\($0.address)" }
+        if let failure = register(missing, areRegistered) {
+            close()
+            throw failure
+        }
+    }
+
+    private static func settings(_ configuration: Configuration, _ lines: Set<String>) throws(CommandFailure) -> EngineSettings {
+        var settings = configuration.engineSettings
+        settings.listeners = configuration.sip.listen.filter { !$0.transport.isWebSocket }
+        // Only what parties need: nobody registers with this campaign, and no other line belongs to it.
+        settings.registrar = nil
+        settings.lines = settings.lines.filter { lines.contains($0.name) }
+        guard !settings.listeners.isEmpty else {
+            throw CommandFailure(
+                .wrong, "parties are called over UDP, TCP or TLS, and `sip.listen` has none of them",
+                mend: "write `sip: { listen: [ udp:0.0.0.0:5060 ] }` in the configuration")
+        }
+        return settings
+    }
+
+    private func register(_ missing: Locked<Set<String>>, _ areRegistered: Outcome<Void>) -> CommandFailure? {
+        let statuses = calling.engine.lines.statuses
+        missing.withLock { $0.formIntersection(statuses.map(\.name)) }
+        guard !missing.withLock({ $0 }).isEmpty else { return nil }
+        calling.engine.startLines()
+        _ = areRegistered.wait(within: Self.patience)
+        guard let line = missing.withLock({ $0 }).sorted().first else { return nil }
+        let why = calling.engine.lines.statuses.first { $0.name == line }?.detail ?? ""
+        return CommandFailure(
+            .failed, "the line \(line), by which a party is called, is not registered: \(why.isEmpty ? "no answer" : why)",
+            mend: "ringwright doctor looks at lines")
+    }
+
+    // MARK: Tests
+
+    /// Runs one attempt with its parties and judges it. On the control loop.
+    func run(_ attempt: CampaignAttempt, flow: Flow, _ then: @escaping (AttemptResult) -> Void) {
+        let control = desk.loop
+        desk.onLoop.run(attempt) { [self] result in
+            switch result {
+            case .failure(let error): then(.unseen(attempt, flow: flow.name, detail: CallingParty.words(error)))
+            case .success(let outcome):
+                control.spawn { [self] in
+                    // When the thread has too much to do, what was said is judged by packets alone.
+                    let heard = try? await listeners.run(on: control) { PartyJudge.listen(outcome) }
+                    then(judged(heard ?? outcome, attempt))
+                }
+            }
+        }
+    }
+
+    private func judged(_ outcome: PartyOutcome, _ attempt: CampaignAttempt) -> AttemptResult {
+        var result = PartyResult(outcome, attempt).attemptResult
+        let halves =
+            [("caller", callerLadders.take(outcome.caller.callID))]
+            + outcome.parties.compactMap { party in party.half.map { (party.name, ladders.take($0.callID)) } }
+        if result.verdict != .passed {
+            result.ladder = CallLadders.ladder(halves.map { (name: $0.0, messages: $0.1) }, between: "system under test")
+        } else {
+            for half in [outcome.caller] + outcome.parties.compactMap(\.half) {
+                if let path = half.recording?.path { OutputFolder.remove(path) }
+            }
+        }
+        return result
+    }
+
+    /// Ends what is left. Once, and not from a loop.
+    func close() {
+        calling.engine.stopLines()
+        calling.engine.settle(within: .seconds(2))
+        calling.close()
+        listeners.stop()
+    }
+}
+
+extension Configuration {
+    /// Two that take their audio's ports from halves of the same range: for callers and for those whom they call.
+    package func parted() throws(CommandFailure) -> (callers: Configuration, parties: Configuration) {
+        let (first, last) = (Int(rtp.ports.lowerBound), Int(rtp.ports.upperBound))
+        // Pairs begin at even ports.
+        let middle = (first + last + 1) / 4 * 2
+        guard middle - first >= 2, last - middle >= 1 else {
+            throw CommandFailure(
+                .wrong, "`rtp.ports` has no room for callers and parties", mend: "write a range such as 20000-29999")
+        }
+        var (callers, parties) = (self, self)
+        callers.rtp.ports = rtp.ports.lowerBound...UInt16(middle - 1)
+        parties.rtp.ports = UInt16(middle)...rtp.ports.upperBound
+        return (callers, parties)
+    }
+}

@@ -1,0 +1,96 @@
+// `ringwright campaign` with parties as a whole, over real SIP and RTP: its caller, a system that bridges, its party, and the reports.
+
+import Basics
+import CallEngine
+import Foundation
+import Reactor
+import Server
+import TestKit
+import Testing
+
+@Suite struct PartyCampaignTests {
+    /// A system under test that connects every call with wherever the campaign is called, and gives the mark on.
+    static func system(_ target: Locked<String>) throws -> CallingEngine {
+        var settings = Configuration().engineSettings
+        settings.listeners = [.init(.udp, SocketAddress(ip: .loopback4, port: 0))]
+        return try CallingEngine(
+            Configuration(), settings,
+            onIncoming: { call in
+                let mark = call.info.headers.filter { $0.name == "X-Ringwright-Test" }
+                // 404 is a number that this system does not know.
+                if call.info.to.user == "404" { return (try? call.reject(status: 404, reason: nil, headers: [])) ?? () }
+                let task = call.loop.spawn {
+                    _ = try? await call.bridge(BridgeRequest(targets: [target.withLock { $0 }], headers: mark))
+                    call.hangUp(.normal)
+                }
+                call.onEnd = { _ in task.cancel() }
+            })
+    }
+
+    @Test func bothHalvesAreInEveryReport() async throws {
+        let target = Locked("")
+        let system = try Self.system(target)
+        defer { system.close() }
+        let folder = try TemporaryFolder()
+        try folder.write(
+            """
+            flow: caller
+            direction: outbound
+            sections:
+              call:
+                - answer: { timeout: 5s }
+                - tone: { frequencies: [ 440 ], for: 600ms }
+                - send-digits: "12"
+                - wait: 1s
+                - hangup
+            """, to: "a.yaml")
+        try folder.write(
+            "flow: agent\ndirection: inbound\nsections: { call: [ ring, answer, { wait: 20s } ] }\n", to: "b.yaml")
+        try folder.write("number\n1\n404\n2\n", to: "list.csv")
+        try folder.write(
+            """
+            campaign: halves
+            targets: list.csv
+            flow: a.yaml
+            to: "sip:${target.number}@127.0.0.1:\(system.engine.listeners[0].address.port)"
+            parties:
+              agent: { flow: b.yaml, number: "200" }
+            """, to: "c.yaml")
+        let first = UInt16.random(in: 10_000...13_000) * 4
+        guard
+            case .run(let arguments) = try CommandList.choose([
+                "campaign", folder.path("c.yaml"), "--json", "--report", folder.path("report"), "--loops", "1", "--set",
+                "sip.listen=[\"udp:127.0.0.1:0\"]", "--set", "rtp.ports=\(first)-\(first + 3999)"
+            ])
+        else { throw CommandFailure(.wrong, "the campaign is not chosen") }
+        let outcome = try await CampaignCommand.run(CampaignOptions(arguments), stops: StopRequests()) { line in
+            guard let address = line.split(separator: "udp:", maxSplits: 1).dropFirst().first else { return }
+            if line.hasPrefix("parties are called at") { target.withLock { $0 = "sip:200@\(address)" } }
+        }
+        #expect(outcome.status == .failed)
+        let results = try folder.text("report/results.jsonl").split(separator: "\n").map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+        #expect(
+            results.map { $0["result"] as? String } == ["passed", "failed", "passed"], "\(folder.text("report/results.jsonl"))")
+        let party = try #require((results[0]["parties"] as? [[String: Any]])?.first)
+        #expect(party["party"] as? String == "agent" && party["matched_by"] as? String == "mark")
+        #expect((party["call"] as? [String: Any])?["result"] as? String == "passed")
+        #expect((party["heard"] as? [String: Any])?["latency_ms"] is Double)
+        let missed = (results[1]["expectations"] as? [[String: Any]])?.filter { $0["passed"] as? Bool == false }
+        #expect(missed?.map { $0["actual"] as? String } == ["was not called"])
+        #expect(folder.text("report/junit.xml").contains("agent: was not called"))
+        #expect(folder.text("report/report.html").contains("system under test"))
+        // What agreed is not kept.
+        #expect(folder.files(endingWith: ".wav") == [])
+    }
+
+    @Test func twoPortsAreTooFewForBothHalves() throws {
+        var configuration = Configuration()
+        configuration.rtp.ports = 20000...20001
+        #expect(throws: CommandFailure.self) { try configuration.parted() }
+        configuration.rtp.ports = 20001...20008
+        let (callers, parties) = try configuration.parted()
+        #expect(callers.rtp.ports == 20001...20003 && parties.rtp.ports == 20004...20008)
+    }
+}
