@@ -7,6 +7,8 @@ package enum ProcessSignal: Int32, CaseIterable, Sendable {
     case user1 = 10
     case user2 = 12
     case terminate = 15
+    /// The terminal has another size.
+    case windowChange = 28
 
     /// Writing to a peer that is gone is an error of that write, not the end of the process. Once, at the start.
     package static func ignoreBrokenPipes() { _ = rw_signal_ignore(SIGPIPE) }

@@ -4,19 +4,15 @@ import Foundation
 import Reactor
 
 final class Keyboard: Sendable {
-    private let before: termios
     private let isOver = Locked(false)
 
-    /// nil when nobody sits there: standard input or error is no terminal, or this process is in its background, where the terminal
-    /// stops whoever changes its settings.
-    init?(_ action: @escaping @Sendable (Character) -> Void) {
-        guard isatty(STDIN_FILENO) == 1, Terminal.isWatched, tcgetpgrp(STDIN_FILENO) == getpgrp() else { return nil }
-        var settings = termios()
-        guard tcgetattr(STDIN_FILENO, &settings) == 0 else { return nil }
-        before = settings
-        // Ctrl-C stays a signal.
-        settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
-        tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+    /// nil when nobody sits there: standard input is no terminal, or nobody sees what keys do, or this process is in its background, where
+    /// the terminal stops whoever changes its settings.
+    /// - Parameter suspends: whether Ctrl-Z stops the process.
+    init?(suspends: Bool = true, _ action: @escaping @Sendable (Character) -> Void) {
+        guard isatty(STDIN_FILENO) == 1, Terminal.isWatched || FullScreen.isPossible, tcgetpgrp(STDIN_FILENO) == getpgrp(),
+            TerminalState.takeKeys(suspends: suspends)
+        else { return nil }
         let isOver = self.isOver
         Thread.detachNewThread {
             while !isOver.withLock({ $0 }) {
@@ -31,7 +27,6 @@ final class Keyboard: Sendable {
 
     func stop() {
         isOver.withLock { $0 = true }
-        var settings = before
-        tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+        TerminalState.restore()
     }
 }

@@ -10,9 +10,10 @@ import Web
 
 package enum LoadCommand {
     /// Runs it. `progress` gets a line a second, on some thread.
+    /// - Parameter screen: shows the run in place of those lines.
     package static func run(
         _ options: LoadOptions, version: String = "", stops: StopRequests, keys: KeyPresses = KeyPresses(),
-        progress: @escaping @Sendable (String) -> Void
+        screen: LoadScreen? = nil, progress: @escaping @Sendable (String) -> Void
     ) async throws(CommandFailure) -> CommandOutcome {
         let (configuration, warnings) = try options.configuration.load()
         for warning in warnings { progress(warning.description) }
@@ -39,7 +40,8 @@ package enum LoadCommand {
             metrics = page
         }
         defer { metrics?.close() }
-        let stage = LoadStage(calling: calling, control: control, metrics: metrics, stops: stops, keys: keys, progress: progress)
+        let stage = LoadStage(
+            calling: calling, control: control, metrics: metrics, stops: stops, keys: keys, screen: screen, progress: progress)
         if options.findsLimit { return try await findLimit(options, plan, stage) }
         let report: LoadReport
         if let shared = options.shared {

@@ -11,7 +11,9 @@ struct LoadStage: Sendable {
     let metrics: RunMetrics?
     let stops: StopRequests
     let keys: KeyPresses
-    /// Gets a line a second, on the control loop.
+    /// Where it is watched as a whole; nil: as lines.
+    let screen: LoadScreen?
+    /// Gets a line a second, on the control loop, unless there is a screen.
     let progress: @Sendable (String) -> Void
 
     /// Runs a plan to its end.
@@ -25,34 +27,47 @@ struct LoadStage: Sendable {
             stops.handle(nil)
             keys.handle(nil)
         }
-        let (metrics, progress) = (metrics, progress)
+        let (metrics, progress, screen) = (metrics, progress, screen)
+        screen?.begin(plan)
         return await run.run(control: control) { shown in
             metrics?.show { $0.add(shown) }
             onProgress(shown)
-            progress(Self.line(for: shown, plan))
+            if let screen { screen.show(shown) } else { progress(Self.line(for: shown, plan)) }
         }
     }
 
     private func attend(_ run: LoadRun) {
-        let (stops, progress) = (stops, progress)
+        let (stops, progress, screen) = (stops, progress, screen)
         stops.handle { count in
             if count == 1 {
+                screen?.set(.draining)
                 progress("no new calls; waiting for those that run (again: ends them)")
                 run.drain()
             } else {
+                screen?.set(.ending)
                 run.stop()
             }
         }
+        let scale = { @Sendable (factor: Double) in
+            screen?.scale(by: factor)
+            run.scale(by: factor)
+        }
         keys.handle { key in
             switch key {
-            case "+": run.scale(by: 1.1)
-            case "-": run.scale(by: 1 / 1.1)
-            case "p": run.pause()
-            case "d", "q": stops.request()
-            default: progress("keys: + faster, - slower, p pause or go on, d drain, d again end")
+            case "+": scale(1.1)
+            case "-": scale(1 / 1.1)
+            case "p":
+                screen?.pause()
+                run.pause()
+            case "d": stops.request()
+            // Drains and ends.
+            case "q": while stops.count < 2 { stops.request() }
+            default: progress(Self.keyWords)
             }
         }
     }
+
+    private static let keyWords = "keys: + faster, - slower, p pause or go on, d drain, d again end, q quit"
 
     private static func line(for progress: LoadProgress, _ plan: LoadPlan) -> String {
         let statistics = progress.statistics
