@@ -79,12 +79,12 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(isOver)
         var health = GeneratorHealth()
         health.seconds = 10
-        fault.health(&health)
         var report = LoadReport(
             statistics: LoadStatistics(), health: health, retransmissions: 0, elapsed: .seconds(10), wasCut: false,
             plannedCalls: plan.plannedCalls, plannedRate: plan.plannedRate)
         report.add(driver.statistics, driver.pacer, heldBack: driver.heldBack)
         marks.complete(&report, engine)
+        fault.health(&report.health)
         _ = world.finish()
         return report
     }
@@ -95,6 +95,11 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         #expect(report.findings.allSatisfy { $0.by == fault.finds }, "\(report.findings)")
         #expect(!report.findings.isEmpty)
         for finding in report.findings { #expect(report.json.text.contains("\"what\":\"\(finding.what)\"")) }
+    }
+
+    @Test func thereAreFortyHalfOfThemOurs() {
+        #expect((TargetFaults.all.count, OwnFaults.all.count) == (20, 20))
+        #expect(Set((TargetFaults.all + OwnFaults.all).map(\.name)).count == 40)
     }
 
     @Test(arguments: [LoadPlan.Media.none, .echo, .play(.tone(frequencies: [440], cadence: []))])
@@ -239,15 +244,38 @@ enum OwnFaults {
         PlantedFault("a target that cannot be read", .thisMachine, ["error"]).with {
             $0.plan = { $0.request = CallRequest(target: "sip:load@192.0.2.1", line: "not there") }
         },
-        PlantedFault("own limit of calls", .thisMachine, ["error"]).with { $0.callers = { $0.limits.calls = 10 } }
+        PlantedFault("own limit of calls", .thisMachine, ["error"]).with { $0.callers = { $0.limits.calls = 10 } },
+        wrongAddress("a wrong local address"),
+        wrongAddress("a wrong local address, beside 503s").with { $0.call = badTarget }
     ]
+
+    /// A target that sends audio where it is told to, and not where it hears some from: it hears none.
+    static func wrongAddress(_ name: String) -> PlantedFault {
+        PlantedFault(name, .thisMachine, ["address"]).with {
+            $0.plan = TargetFaults.play
+            $0.callers = { $0.external = IPAddress("192.0.2.77") }
+            $0.network = { network in
+                var lost = VirtualNetwork.Impairment()
+                lost.loss = 1
+                network.impair(from: SocketAddress(ip: IPAddress("192.0.2.2")!, port: 0), lost)
+                network.impair(from: SocketAddress(ip: IPAddress("192.0.2.2")!, port: 5060), VirtualNetwork.Impairment())
+            }
+        }
+    }
 
     static let countedByTheKernel = [
         counted("a full socket", "queues") { $0.dropped += 7 },
         counted("no processor", "cpu") { $0.starvedSeconds = 3 }, counted("all of a processor", "cpu") { $0.busySeconds = 5 },
         counted("no processor, beside 503s", "cpu") { $0.starvedSeconds = 9 }.with { $0.call = badTarget },
         counted("a full queue, beside 503s", "queues") { $0.dropped += 1 }.with { $0.call = badTarget },
-        counted("another worker died", "lost-worker") { $0.lostWorkers = 1 }
+        counted("another worker died", "lost-worker") { $0.lostWorkers = 1 },
+        counted("no descriptors", "descriptors") { ($0.portRefusals, $0.lackedDescriptors) = (4, 4) },
+        counted("audio sent late", "late-timers") { ($0.slices, $0.lateSlices) = (1000, 20) },
+        counted("audio left out, beside 503s", "late-timers") { $0.skippedTicks = 3 }.with { $0.call = badTarget },
+        counted("packets that this side did not send, beside a silent target", "sending") { $0.sendFailures = 40 }.with {
+            $0.plan = TargetFaults.play
+            $0.target = { $0.sendsSilence = false }
+        }
     ]
 
     static let all = real + countedByTheKernel

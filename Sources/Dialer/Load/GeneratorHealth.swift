@@ -23,6 +23,8 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
         case concurrency
         /// Messages or packets that the system did not take.
         case sending
+        /// This machine named an address of its own under which no audio finds it.
+        case address
         /// Another worker of the run died in the middle of it.
         case lostWorker = "lost-worker"
 
@@ -35,6 +37,7 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
             case .descriptors: "raise the limit (ulimit -n): a call takes two descriptors"
             case .queues: "raise net.core.rmem_max, or lower the rate"
             case .concurrency: "raise --concurrency; for a fixed number of callers use --users"
+            case .address: "set sip.external to the address under which the target sees this machine, or listen on that one"
             case .lostWorker: "see why that worker ended; its calls after its last sign are in no figure"
             case .sending: "look for a firewall, a full interface or a wrong route on this machine"
             }
@@ -60,6 +63,8 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
     package var slices: UInt64 = 0
     package var lateSlices: UInt64 = 0
     package var skippedTicks: UInt64 = 0
+    /// Calls without audio in which the target saw another address than the one that it was told.
+    package var misaddressed = 0
     /// Workers on other machines that died.
     package var lostWorkers = 0
     /// Resident memory at the end, bytes.
@@ -78,6 +83,7 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
         if dropped > 0 { limits.append(.queues) }
         if heldBack > 0 { limits.append(.concurrency) }
         if sendFailures > 0 { limits.append(.sending) }
+        if misaddressed > 0 { limits.append(.address) }
         if lostWorkers > 0 { limits.append(.lostWorker) }
         return limits
     }
@@ -99,6 +105,7 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
         slices += other.slices
         lateSlices += other.lateSlices
         skippedTicks += other.skippedTicks
+        misaddressed += other.misaddressed
         lostWorkers += other.lostWorkers
         residentBytes += other.residentBytes
     }
@@ -130,6 +137,7 @@ package struct GeneratorWatch {
         let busyNow = loops.map(Self.busy)
         let waitedNow = Self.waits(loops)
         defer { (busy, waited, last) = (busyNow, waitedNow, now) }
+        health.cpu = Self.cpuSeconds - cpuBefore
         guard let last, now > last else { return }
         let passed = Double((now - last).nanoseconds)
         health.seconds += 1

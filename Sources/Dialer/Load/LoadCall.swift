@@ -68,9 +68,11 @@ final class LoadCall {
         let media = call.mediaReport
         let failure = failure(end, flow, wasAnswered)
         if failure != nil { call.isCountedAsFailed = true }
-        return LoadOutcome(
+        var outcome = LoadOutcome(
             failure: failure, wasAnswered: wasAnswered, timings: call.times, media: media,
             score: media.received > 0 ? plan.score(media, call.finalCodec) : nil)
+        outcome.isMisaddressed = outcome.isOneWay && call.seenAddress != nil
+        return outcome
     }
 
     private func failure(_ end: CallEnd, _ flow: FlowOutcome?, _ wasAnswered: Bool) -> LoadOutcome.Failure? {

@@ -46,5 +46,6 @@ extension LoadReport {
         health.lateness.merge(pacer.lateness)
         health.lateStarts += pacer.late
         health.heldBack += heldBack
+        health.misaddressed += statistics.misaddressed
     }
 }

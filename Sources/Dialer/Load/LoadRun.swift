@@ -200,6 +200,7 @@ private final class LoadTicker {
             statistics.merge(part)
             health.lateness.merge(pacer.lateness)
             health.lateStarts += pacer.late
+            health.misaddressed += part.misaddressed
         }
         let rate = Double(statistics.placed - placed)
         placed = statistics.placed

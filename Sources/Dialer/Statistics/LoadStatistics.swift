@@ -20,6 +20,11 @@ package struct LoadOutcome: Sendable {
     package var media: MediaReport
     /// Mean opinion score; nil without media.
     package var score: Double?
+    /// No audio came, and the target sees this machine under another address than the one that it was told.
+    package var isMisaddressed = false
+
+    /// It was answered, sent audio, and heard none.
+    package var isOneWay: Bool { wasAnswered && media.sent > 0 && media.received == 0 }
 
     package init(failure: Failure?, wasAnswered: Bool, timings: CallTimings, media: MediaReport, score: Double?) {
         self.failure = failure
@@ -50,6 +55,8 @@ package struct LoadStatistics: Codable, Sendable {
     package var score = Histogram()
     /// Answered calls that sent audio and heard none.
     package var oneWay = 0
+    /// Those of them in which this machine named a wrong address of its own.
+    package var misaddressed = 0
     package var firstStart: Instant?
     package var lastStart: Instant?
     /// The same over time.
@@ -76,7 +83,8 @@ package struct LoadStatistics: Codable, Sendable {
         lost += max(0, outcome.media.lost)
         if outcome.media.received > 0 { jitter.record(outcome.media.jitter.nanoseconds / 1000) }
         if let score = outcome.score { self.score.record(Int64((score * 100).rounded())) }
-        if outcome.wasAnswered, outcome.media.sent > 0, outcome.media.received == 0 { oneWay += 1 }
+        if outcome.isOneWay { oneWay += 1 }
+        if outcome.isMisaddressed { misaddressed += 1 }
         if let failure = outcome.failure { count(failure) }
         series.at(now - start) { interval in
             if outcome.failure != nil { interval.failed += 1 }
@@ -118,6 +126,7 @@ package struct LoadStatistics: Codable, Sendable {
         jitter.merge(other.jitter)
         score.merge(other.score)
         oneWay += other.oneWay
+        misaddressed += other.misaddressed
         firstStart = [firstStart, other.firstStart].compactMap { $0 }.min()
         lastStart = [lastStart, other.lastStart].compactMap { $0 }.max()
         series.merge(other.series, together: together)
