@@ -88,9 +88,10 @@ package enum CampaignStore {
 
     /// Rows that were taken from the list so far, and whether that was all of it.
     static func imported(_ connection: any StoreConnection) throws(StoreError) -> (rows: Int, isWhole: Bool) {
+        // In this order: another worker may take in rows, and the last of them, between the two looks.
+        let isWhole = try meta("imported", connection) == "whole"
         // Rows are numbered without a gap.
-        let rows = try connection.rows("SELECT max(id) FROM target").first?.first?.integer ?? 0
-        return (rows, try meta("imported", connection) == "whole")
+        return (try connection.rows("SELECT max(id) FROM target").first?.first?.integer ?? 0, isWhole)
     }
 
     /// Rows of one statement.
