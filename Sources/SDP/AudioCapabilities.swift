@@ -32,6 +32,9 @@ package struct AudioCodec: Hashable, Sendable {
     /// Linear samples of 16 bits at 8000 or 16,000 Hz.
     package static func l16(rate: UInt32) -> AudioCodec { AudioCodec(name: "L16", clockRate: rate) }
 
+    /// Comfort noise (RFC 3389) beside codecs with a clock of 8000 Hz.
+    static let comfortNoise = AudioCodec(name: "CN", clockRate: 8000, staticPayload: 13)
+
     static let telephoneEventName = "telephone-event"
 
     static func telephoneEvent(clockRate: UInt32) -> AudioCodec {
@@ -66,6 +69,16 @@ func lower(_ byte: UInt8) -> UInt8 {
     byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte
 }
 
+/// Whether pauses are told by comfort noise (RFC 3389) where they would be sent as silence. It is taken whenever it comes.
+package enum ComfortNoisePolicy: String, Sendable, CaseIterable {
+    /// Never.
+    case off
+    /// Where the other side offers it.
+    case accepted
+    /// Our offers have it, too: the other side may leave its pauses out.
+    case offered
+}
+
 /// What our side can do. An object, since all sessions with the same settings share it.
 package final class AudioCapabilities: Sendable {
     package enum Preference: Equatable, Sendable {
@@ -81,6 +94,7 @@ package final class AudioCapabilities: Sendable {
     package let preference: Preference
     /// telephone-event (RFC 4733) at each clock of `codecs`, and at 8000 Hz.
     package let telephoneEvents: Bool
+    package let comfortNoise: ComfortNoisePolicy
     /// a=ptime of our offers, in milliseconds: 10 to 60.
     package let packetTime: Int
     /// Offer RTP and RTCP on one port. An offer of it is always accepted.
@@ -91,17 +105,19 @@ package final class AudioCapabilities: Sendable {
     let formatLines: [UInt8]
 
     package init(
-        codecs: [AudioCodec], preference: Preference = .theirs, telephoneEvents: Bool = true, packetTime: Int = 20,
+        codecs: [AudioCodec], preference: Preference = .theirs, telephoneEvents: Bool = true,
+        comfortNoise: ComfortNoisePolicy = .off, packetTime: Int = 20,
         offersRTCPMux: Bool = false
     ) {
         precondition(!codecs.isEmpty, "a stream needs a codec")
         self.codecs = codecs
         self.preference = preference
         self.telephoneEvents = telephoneEvents
+        self.comfortNoise = comfortNoise
         self.packetTime = packetTime
         self.offersRTCPMux = offersRTCPMux
         var numbers = PayloadNumbers()
-        formats = numbers.offer(codecs, telephoneEvents: telephoneEvents)
+        formats = numbers.offer(codecs, comfortNoise: comfortNoise == .offered, telephoneEvents: telephoneEvents)
         var (list, lines) = (DescriptionWriter(), DescriptionWriter())
         list.append(listOf: formats)
         lines.append(linesOf: formats)
@@ -115,11 +131,14 @@ package struct AudioFormat: Equatable, Sendable {
     package var codec: AudioCodec
 
     package var isTelephoneEvent: Bool { codec.isTelephoneEvent }
+    package var isComfortNoise: Bool { codec == .comfortNoise }
 
     package init(payload: UInt8, codec: AudioCodec) {
         self.payload = payload
         self.codec = codec
     }
+
+    static let comfortNoise = AudioFormat(payload: 13, codec: .comfortNoise)
 
     init(_ events: TelephoneEventFormat) {
         self.init(payload: events.payload, codec: .telephoneEvent(clockRate: events.clockRate))
@@ -140,7 +159,7 @@ package struct TelephoneEventFormat: Equatable, Sendable {
 
 /// What an exchange agreed on for the audio stream.
 package struct AudioAgreement: Equatable, Sendable {
-    /// What may arrive, with the numbers that it may arrive under: what we send first, telephone-event last. A peer that uses its own
+    /// What may arrive, with the numbers that it may arrive under: what we send first, comfort noise and telephone-event last. A peer that uses its own
     /// number instead of ours is understood as well.
     package var formats: [AudioFormat]
     /// The number to send it with: theirs.
@@ -172,7 +191,9 @@ package struct AudioAgreement: Equatable, Sendable {
     /// What we send.
     package var codec: AudioCodec { formats[0].codec }
     /// The audio that may arrive, `codec` first.
-    package var receiveFormats: [AudioFormat] { formats.filter { !$0.isTelephoneEvent } }
+    package var receiveFormats: [AudioFormat] { formats.filter { !$0.isTelephoneEvent && !$0.isComfortNoise } }
+    /// Both sides may leave pauses out, and tell them with payload 13 (RFC 3389).
+    package var hasComfortNoise: Bool { formats.contains { $0.isComfortNoise } }
     /// The keys that may arrive.
     package var receiveEvents: [TelephoneEventFormat] {
         formats.compactMap {

@@ -91,7 +91,10 @@ package struct OfferAnswer: Sendable {
             offeredFormats = capabilities.formats
         } else {
             payloads.keep(offeredFormats)
-            offeredFormats = payloads.offer(capabilities.codecs, telephoneEvents: capabilities.telephoneEvents)
+            offeredFormats = payloads.offer(
+                capabilities.codecs,
+                comfortNoise: agreement?.hasComfortNoise ?? false || capabilities.comfortNoise == .offered,
+                telephoneEvents: capabilities.telephoneEvents)
         }
         offeredMux = agreement?.rtcpMux ?? capabilities.offersRTCPMux
         if audioSlot == nil { audioSlot = 0 }
@@ -206,9 +209,10 @@ struct PayloadNumbers: Sendable {
     }
 
     /// An offer of these, each with its number.
-    mutating func offer(_ codecs: [AudioCodec], telephoneEvents: Bool) -> [AudioFormat] {
+    mutating func offer(_ codecs: [AudioCodec], comfortNoise: Bool, telephoneEvents: Bool) -> [AudioFormat] {
         var offer: [AudioFormat] = []
         for codec in codecs { add(codec, to: &offer) }
+        if comfortNoise, codecs.contains(where: { $0.clockRate == 8000 }) { add(.comfortNoise, to: &offer) }
         guard telephoneEvents else { return offer }
         // At the codecs' clocks, and at 8000 Hz.
         for clock in codecs.map(\.clockRate) + [8000] where !offer.contains(where: { $0.isTelephoneEvent(at: clock) }) {

@@ -49,8 +49,13 @@ extension OfferAnswer {
         let remote = try remoteAddress(of: theirs, line, in: offer)
         guard let chosen = choose(from: theirs, line) else { throw .noCommonCodec }
         let events = chooseEvents(from: theirs, line, clockRate: chosen.codec.clockRate)
+        var formats = [chosen]
+        if capabilities.comfortNoise != .off, hasComfortNoise(theirs, line, beside: chosen.codec) {
+            formats.append(.comfortNoise)
+        }
+        if let events { formats.append(AudioFormat(events)) }
         let agreement = makeAgreement(
-            theirs, in: offer, index: index, remote: remote, formats: events.map { [chosen, AudioFormat($0)] } ?? [chosen],
+            theirs, in: offer, index: index, remote: remote, formats: formats,
             sendPayload: chosen.payload, events: events, mux: theirs.last(.rtcpMux) != nil)
         return Accepted(
             agreement: agreement, transport: line.transport.equals("RTP/AVP") ? "RTP/AVP" : line.transport.string, crypto: crypto)
@@ -111,6 +116,9 @@ extension OfferAnswer {
         }
         guard let send else { throw .noCommonCodec }
         formats += foreign
+        if offeredFormats.contains(.comfortNoise), hasComfortNoise(theirs, line, beside: formats[0].codec) {
+            formats.append(.comfortNoise)
+        }
         let events = chooseEvents(from: theirs, line, clockRate: formats[0].codec.clockRate)
         if let events {
             formats += offeredFormats.filter { format in
@@ -124,6 +132,18 @@ extension OfferAnswer {
             mux: offeredMux && theirs.last(.rtcpMux) != nil)
         agreement.secure = agreed
         return agreement
+    }
+
+    /// Whether they have payload 13, and it means what it should: with a codec of another clock it could not be sent.
+    private func hasComfortNoise(_ medium: PartLines, _ line: MediumField, beside codec: AudioCodec) -> Bool {
+        guard codec.clockRate == AudioCodec.comfortNoise.clockRate else { return false }
+        var rest = line.formats
+        while true {
+            let word = rest.nextToken()
+            guard !word.isEmpty else { return false }
+            guard word.number(upTo: 127) == 13 else { continue }
+            return medium.map(of: 13).map { AudioCodec.comfortNoise.matches($0) } ?? true
+        }
     }
 
     private func declaresEvents(_ medium: PartLines, at clock: UInt32) -> Bool {

@@ -135,6 +135,9 @@ final class ConferenceRoom {
         // Not the list: who is told something may leave.
         let hasModerator = state.hasModerator
         let present = seats.filter { hasModerator || !$0.link.request.waitsForModerator }
+        if present.count < seats.count {
+            for seat in seats where seat.link.request.waitsForModerator { seat.feed = nil }
+        }
         mix.clear()
         withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 16) { scratch in
             for seat in present {

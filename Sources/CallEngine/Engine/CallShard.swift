@@ -206,6 +206,7 @@ package final class CallShard {
             digits: call.digits, localIP: localIP, codecs: codecs, rtpTimeout: settings.rtpTimeout, product: settings.product)
         if !settings.sendsSilence { wanted.idle = .nothing }
         wanted.security = call.line?.security ?? settings.security
+        wanted.comfortNoise = call.line?.comfortNoise ?? settings.comfortNoise
         let media = try MediaSession(services: services, settings: wanted)
         // The call closes its media before it goes.
         media.user = call

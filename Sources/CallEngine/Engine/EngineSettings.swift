@@ -91,6 +91,8 @@ package struct EngineSettings: Sendable {
     package var codecs: [String]
     /// Whether media is encrypted, where a line does not say otherwise.
     package var security = MediaSecurity.accepted
+    /// Whether pauses are told by comfort noise, where a line does not say otherwise.
+    package var comfortNoise = ComfortNoisePolicy.accepted
     /// An answered call on which nothing was heard for so long is ended; zero: never.
     package var rtpTimeout: Duration
     /// Whether calls send silence while nothing plays, so that the far side hears a stream; without, they send nothing then.
@@ -180,6 +182,8 @@ package struct LineSettings: Equatable, Sendable {
     package var codecs: [String]?
     /// Whether media is encrypted; nil: as for every call.
     package var security: MediaSecurity?
+    /// Whether pauses are told by comfort noise; nil: as for every call.
+    package var comfortNoise: ComfortNoisePolicy?
     /// The From of calls that go out, when the flow does not say: a number or URI; `anonymous`: none is shown.
     package var callerID: String?
     /// How the network is told who calls, besides From; nil: it is not.

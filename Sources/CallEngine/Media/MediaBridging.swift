@@ -62,6 +62,7 @@ extension MediaSession {
         guard let other = bridge?.other else { return }
         for session in [self, other] {
             session.bridge = nil
+            session.comfortNoise?.level = ComfortNoiseSender.standard
             session.rtp.reading = .onDrain
         }
     }
@@ -69,8 +70,8 @@ extension MediaSession {
     /// Sends a packet of this leg's far side to the other leg's.
     func forward(_ packet: RTPPacket, isEvent: Bool) {
         guard let other = bridge?.other else { return }
-        // A leg that gets no comfort noise is filled with silence.
-        if packet.payloadType == ComfortNoise.payloadType { return }
+        // A leg that has not agreed on comfort noise is filled with silence.
+        if packet.payloadType == ComfortNoise.payloadType { return other.pause(like: packet.payload) }
         let codec = isEvent ? other.codec : codec(ofPayload: packet.payloadType)
         if !isEvent { bridge?.isTranscoded = !codec.passes(as: other.codec) }
         guard bridge?.isTranscoded == false, other.maySend, other.player == nil, other.keySound == nil, other.eventSender == nil,

@@ -8,6 +8,7 @@ extension MediaCounters {
         packetsReceived += other.packetsReceived
         packetsForwarded += other.packetsForwarded
         packetsTranscoded += other.packetsTranscoded
+        noiseSent += other.noiseSent
         conferences += other.conferences
         conferenceMembers += other.conferenceMembers
         conferenceMembersTotal += other.conferenceMembersTotal

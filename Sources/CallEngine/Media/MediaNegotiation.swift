@@ -107,6 +107,7 @@ extension MediaSession {
             }
         }
         adoptEvents(agreement)
+        comfortNoise = agreement.hasComfortNoise ? comfortNoise ?? ComfortNoiseSender() : nil
         adoptSecurity(agreement)
         reopenLatch(agreement)
         maySend = agreement.direction.sends && !agreement.remote.ip.isUnspecified && agreement.remote.port != 0

@@ -85,6 +85,7 @@ extension MediaSession {
     }
 
     private func sendSilence(at now: Instant) {
+        if comfortNoise != nil { return sendPause(at: now) }
         let octets = silence.copyPayload(silencePacket, to: services.payload)
         silencePacket = silencePacket + 1 == silence.packetCount ? 0 : silencePacket + 1
         send(octets: octets, at: now)
@@ -107,7 +108,7 @@ extension MediaSession {
     }
 
     /// Puts the header before the payload that lies in `services.payload`, and gives the packet to the system.
-    private func transmit(_ header: RTPHeader, octets: Int) {
+    func transmit(_ header: RTPHeader, octets: Int) {
         guard !isClosed else { return }
         header.write(to: services.packet)
         var count = RTPHeader.size + octets

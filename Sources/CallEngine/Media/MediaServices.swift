@@ -59,6 +59,8 @@ package struct MediaCounters: Equatable, Sendable {
     package internal(set) var packetsForwarded: UInt64 = 0
     /// Sent with what a bridged leg said in another codec; each is in `packetsSent` as well.
     package internal(set) var packetsTranscoded: UInt64 = 0
+    /// Sent to tell a pause (comfort noise); each is in `packetsSent` as well.
+    package internal(set) var noiseSent: UInt64 = 0
     /// Conferences and their members at this moment, those who were ever let in, and those who were not.
     package internal(set) var conferences = 0
     package internal(set) var conferenceMembers = 0
@@ -161,14 +163,16 @@ package final class MediaServices {
     /// What a session with these settings can do; nil when none of its codecs is built.
     func capabilities(_ settings: MediaSettings) -> AudioCapabilities? {
         if let known = known?.capabilities, self.known?.codecs == settings.codecs,
-            known.telephoneEvents == settings.telephoneEvents, known.packetTime == settings.packetTime
+            known.telephoneEvents == settings.telephoneEvents, known.comfortNoise == settings.comfortNoise,
+            known.packetTime == settings.packetTime
         {
             return known
         }
         let codecs = settings.encodings
         guard !codecs.isEmpty else { return nil }
         let capabilities = AudioCapabilities(
-            codecs: codecs, telephoneEvents: settings.telephoneEvents, packetTime: settings.packetTime)
+            codecs: codecs, telephoneEvents: settings.telephoneEvents, comfortNoise: settings.comfortNoise,
+            packetTime: settings.packetTime)
         known = (settings.codecs, capabilities)
         return capabilities
     }

@@ -6,7 +6,7 @@
 //   MediaMixing       what plays under prompts
 //   MediaListening    recorder, listeners, in-band keys           MediaBridging    forwarding between two legs
 //   MediaEcho         what is heard goes back                     MediaCipher      SRTP
-//   MediaConference   what is heard goes to a conference
+//   MediaConference   what is heard goes to a conference          MediaNoise       pauses as comfort noise
 
 import Audio
 import Basics
@@ -68,6 +68,8 @@ package final class MediaSession {
     @exclusivity(unchecked) var conference: ConferenceMember?
     /// While something plays under what plays.
     @exclusivity(unchecked) var mixer: PlaybackMixer?
+    /// nil: comfort noise was not agreed on.
+    @exclusivity(unchecked) var comfortNoise: ComfortNoiseSender?
     /// What is heard goes back.
     @exclusivity(unchecked) var echo: EchoEnd?
     /// The source is fixed from then on; `never` when that has been seen to.

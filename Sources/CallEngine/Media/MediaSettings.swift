@@ -26,6 +26,8 @@ package struct MediaSettings {
     /// Milliseconds a packet, in our offers: a multiple of 10 from 10 to 60.
     package var packetTime = 20
     package var telephoneEvents = true
+    /// Whether pauses are told instead of being sent, where `idle` sends them.
+    package var comfortNoise = ComfortNoisePolicy.accepted
     package var idle = IdlePolicy.silence
     /// Whether the stream is encrypted.
     package var security = MediaSecurity.accepted

@@ -56,6 +56,7 @@ package struct Configuration: Sendable {
         /// Zero: off.
         package var timeout = Duration.seconds(60)
         package var security = MediaSecurity.accepted
+        package var comfortNoise = ComfortNoisePolicy.accepted
     }
 
     /// Phones that log in here.
@@ -145,6 +146,7 @@ package struct Configuration: Sendable {
             lines: lines,
             rtpTimeout: rtp.timeout, sessionTimer: sip.sessionTimer)
         settings.security = rtp.security
+        settings.comfortNoise = rtp.comfortNoise
         settings.redirects.limit = sip.redirects
         settings.registrar = registrar?.settings
         settings.registrarFile = registrar?.file

@@ -24,6 +24,7 @@ package struct ConfigurationChange: Equatable, Sendable {
         note("rtp.ports", old.rtp.ports == new.rtp.ports, restart: true)
         note("rtp.timeout", old.rtp.timeout == new.rtp.timeout, restart: true)
         note("rtp.srtp", old.rtp.security == new.rtp.security, restart: true)
+        note("rtp.comfort-noise", old.rtp.comfortNoise == new.rtp.comfortNoise, restart: true)
         note("limits", old.limits == new.limits)
         note("lines", old.lines == new.lines, restart: true)
         note("registrar", old.registrar == new.registrar, restart: true)

@@ -157,7 +157,7 @@ struct ConfigurationSchema {
     }
 
     private func readRTP(_ top: FieldReader, into rtp: inout Configuration.RTP) {
-        guard let fields = top.section("rtp", known: ["ports", "srtp", "timeout"]) else { return }
+        guard let fields = top.section("rtp", known: ["ports", "srtp", "comfort-noise", "timeout"]) else { return }
         if let ports = fields.text("ports") {
             if let range = Self.portRange(ports.text) {
                 rtp.ports = range
@@ -173,6 +173,7 @@ struct ConfigurationSchema {
             rtp.timeout = timeout
         }
         if let security = fields.word("srtp", MediaSecurity.self) { rtp.security = security }
+        if let policy = fields.word("comfort-noise", ComfortNoisePolicy.self) { rtp.comfortNoise = policy }
     }
 
     /// `20000-29999`, whole pairs of ports.

@@ -39,7 +39,7 @@ struct LineSchema {
         let path = "lines.\(pair.key.text)"
         guard
             let fields = FieldReader(
-                pair.value, path: path, known: ["sip", "codecs", "caller-id", "srtp"],
+                pair.value, path: path, known: ["sip", "codecs", "caller-id", "srtp", "comfort-noise"],
                 later: ["verto": "Verto lines", "second-call": "several calls on a line"], sources: schema.sources, sink: sink)
         else { return nil }
         guard
@@ -85,6 +85,7 @@ struct LineSchema {
         result.codecs = codecs(fields)
         result.callerID = fields.text("caller-id")?.text
         result.security = fields.word("srtp", MediaSecurity.self)
+        result.comfortNoise = fields.word("comfort-noise", ComfortNoisePolicy.self)
         return result
     }
 

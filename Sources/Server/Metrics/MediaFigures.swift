@@ -15,6 +15,7 @@ extension MetricsText {
                 ([("direction", "forwarded")], Double(media.packetsForwarded)),
                 ([("direction", "transcoded")], Double(media.packetsTranscoded))
             ])
+        add("ringwright_rtp_comfort_noise_total", .counter, "Packets sent that tell a pause.", Double(media.noiseSent))
         add(
             "ringwright_rtp_dropped_total", .counter, "Packets that were not taken or not sent, by the reason.",
             [

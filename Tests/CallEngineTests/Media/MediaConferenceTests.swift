@@ -318,8 +318,23 @@ final class Meeting {
         meeting.world.end()
     }
 
-    /// A member whose loop stands still for a while has a gap, no one else has, and nothing stays late.
-    @Test func aLateMemberCatchesUp() throws {
+    /// What was recorded of one member: himself on the left, all others on the right.
+    @Test func aMemberIsRecordedWithTheOthers() throws {
+        let meeting = try Meeting("pcmu", "opus", "pcmu")
+        let file = temporaryFile("member.wav")
+        let recording = try meeting.hubs[0].record(RecordingRequest(path: file, channels: .stereo))
+        meeting.world.run(.milliseconds(1200))
+        recording.stop()
+        meeting.world.run(.milliseconds(200))
+        for (channel, wanted) in [(0, [0]), (1, [1, 2])] {
+            let clip = try PromptFile.read(file, channel: channel).part(from: .milliseconds(150), until: .milliseconds(1150))
+            #expect((0..<3).filter { AudioProbe.level(at: Meeting.tones[$0], in: clip) > -40 } == wanted, "\(channel)")
+        }
+        meeting.world.end()
+    }
+
+    /// Packets that come late all at once, and the network that is as before.
+    @Test func aLateMemberIsHeardAgain() throws {
         let meeting = try Meeting("pcmu", "pcmu")
         meeting.world.network.impairment.delay = .milliseconds(400)
         meeting.world.run(.milliseconds(400))

@@ -16,6 +16,7 @@ final class Baresip {
 
     /// - Parameters:
     ///   - prompt: what it says in the call.
+    ///   - after: silence before it.
     ///   - codec: the only one that it has, by baresip's name: `pcmu`, `G722/16000/1`, `opus/48000/2`.
     ///   - room: silence after it; baresip ends the call when its file is over.
     ///   - registering: the address that it logs in as, at the registrar on that port.
@@ -23,7 +24,8 @@ final class Baresip {
     ///   - encryption: of its media: `srtp`, `srtp-mand` (RTP/SAVP and nothing else) or `srtp-mandf` (RTP/SAVPF); nil: none.
     ///   - certificate: of the standard test certificates: it speaks TLS too, on the port above `port`.
     init(
-        speaking prompt: String, room: Duration = .seconds(8), codec: String = "pcmu", dial: String? = nil,
+        speaking prompt: String, after: Duration = .zero, room: Duration = .seconds(8), codec: String = "pcmu",
+        dial: String? = nil,
         encryption: String? = nil, certificate: String? = nil, registering account: String? = nil, at registrar: UInt16 = 0,
         password: String = ""
     ) throws {
@@ -31,7 +33,7 @@ final class Baresip {
         var port = Ports.free()
         let console = console
         let rate = codec.hasPrefix("opus") ? 48000 : codec.hasPrefix("G722") ? 16000 : 8000
-        try SpeechFile.write(prompt, room: room, rate: rate, to: folder.path("speech.wav"))
+        try SpeechFile.write(prompt, after: after, room: room, rate: rate, to: folder.path("speech.wav"))
         try FileManager.default.createDirectory(atPath: folder.path("heard"), withIntermediateDirectories: true)
         func writeConfiguration() throws {
             try folder.write(

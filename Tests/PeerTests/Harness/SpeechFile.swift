@@ -5,10 +5,10 @@ import Audio
 import Foundation
 
 enum SpeechFile {
-    /// Writes a prompt of the project at `rate` Hz, with silence behind it.
-    static func write(_ prompt: String, room: Duration, rate: Int = 8000, to path: String) throws {
+    /// Writes a prompt of the project at `rate` Hz, with silence before and behind it.
+    static func write(_ prompt: String, after: Duration = .zero, room: Duration, rate: Int = 8000, to path: String) throws {
         let speech = try PromptFile.read(Files.prompt(prompt)).resampled(to: rate)
-        let samples = speech.samples + AudioClip.silence(room, rate: rate).samples
+        let samples = AudioClip.silence(after, rate: rate).samples + speech.samples + AudioClip.silence(room, rate: rate).samples
         var bytes = Data("RIFF".utf8)
         func add(_ value: UInt32) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
         func add(_ value: UInt16) { withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) } }
