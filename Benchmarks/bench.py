@@ -355,10 +355,47 @@ def media(program, folder, calls, seconds):
     return summary
 
 
+def sound(program, folder, calls, seconds):
+    """What kinds of media cost, both ends in one process: CPU per call and second; what bridges add; how fast a key cuts a prompt."""
+    def bench(*arguments):
+        command = ["taskset", "-c", "0", program, "--prompt", PROMPT, "--seconds", str(seconds), *arguments]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return json.loads(output)
+
+    summary = {"calls": calls, "seconds": seconds}
+    kinds = {"pcmu": [], "opus": ["--codec", "opus"], "srtp": ["--srtp"], "record": ["--record", folder], "inband_keys": ["--inband"],
+             "bridge": ["--bridge"], "bridge_pcmu_g722": ["--bridge", "--other-codec", "g722"],
+             "bridge_pcmu_opus": ["--bridge", "--other-codec", "opus"]}
+    per_packet = {}
+    for kind, arguments in kinds.items():
+        # Opus is encoded for each call of a bridge: fewer of them fill a core.
+        count = calls // 5 if kind == "bridge_pcmu_opus" else calls
+        row = bench("--sessions", str(count), *arguments)
+        print(json.dumps({"kind": kind, **row}), flush=True)
+        per_packet[kind] = row["us_per_packet"]
+        summary[f"{kind}_us"] = round(row["us_per_call_second"], 1)
+        summary[f"{kind}_lost"] = row["lost"]
+    few = bench("--sessions", str(calls // 5), "--bridge")["us_per_packet"]
+    for kind, other, plain in [("bridge_pcmu_g722", "g722", per_packet["bridge"]), ("bridge_pcmu_opus", "opus", few)]:
+        codec = bench("--codec-time", "--other-codec", other)["us_per_frame"]
+        # Of the packets that arrive in a chain of four, half were transcoded.
+        added = (per_packet[kind] - plain) * 2
+        summary[f"{kind}_added_us_per_frame"] = round(added, 1)
+        summary[f"{kind}_codec_us_per_frame"] = codec
+        summary[f"{kind}_outside_codec_percent"] = round((added - codec) / added * 100, 1)
+    forwarding = bench("--sessions", "40", "--bridge")
+    summary.update({key: forwarding[key] for key in ["forwarding_median_us", "forwarding_p99_us"]})
+    command = [program, "--prompt", PROMPT, "--barge-in", "--sessions", "2000"]
+    barge_in = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    summary.update({f"barge_in_{key}": value for key, value in barge_in.items()})
+    print("sound:", json.dumps(summary), flush=True)
+    return summary
+
+
 def main():
     parser = argparse.ArgumentParser(description="Ringwright beside SIPp and the machine's floor")
     parser.add_argument("--program", required=True, help="the built CallBench")
-    parser.add_argument("--only", choices=["signaling", "load", "scenarios", "transports", "rate", "overload", "media"], action="append")
+    parser.add_argument("--only", choices=["signaling", "load", "scenarios", "transports", "rate", "overload", "media", "sound"], action="append")
     parser.add_argument("--rate", type=int, default=4000)
     parser.add_argument("--calls", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -366,7 +403,7 @@ def main():
     parser.add_argument("--media-calls", type=int, default=500)
     parser.add_argument("--media-seconds", type=int, default=15)
     options = parser.parse_args()
-    chosen = options.only or ["signaling", "load", "scenarios", "transports", "rate", "overload", "media"]
+    chosen = options.only or ["signaling", "load", "scenarios", "transports", "rate", "overload", "media", "sound"]
     results = {"machine": {"cores": os.cpu_count(), "kernel": os.uname().release}}
     with tempfile.TemporaryDirectory() as folder:
         if "signaling" in chosen:
@@ -385,6 +422,9 @@ def main():
             results["overload"] = overload(options.program, folder, options.rate, options.calls, options.rounds)
         if "media" in chosen:
             results["media"] = media(options.program, folder, options.media_calls, options.media_seconds)
+        if "sound" in chosen:
+            media_bench = os.path.join(os.path.dirname(options.program), "MediaBench")
+            results["sound"] = sound(media_bench, folder, options.media_calls, options.media_seconds)
     print(json.dumps(results, indent=1))
 
 

@@ -9,7 +9,7 @@
 //   MediaConference   what is heard goes to a conference          MediaNoise       pauses as comfort noise
 
 import Audio
-import Basics
+package import Basics
 import RTP
 package import Reactor
 import SDP
@@ -77,7 +77,8 @@ package final class MediaSession {
     /// When an open key ends by itself.
     @exclusivity(unchecked) var keyDeadline = Instant.never
     @exclusivity(unchecked) var nextReport = Instant.never
-    @exclusivity(unchecked) var lastHeard = Instant.zero
+    /// When the latest packet of the far side arrived.
+    @exclusivity(unchecked) package internal(set) var lastHeard = Instant.zero
     /// `settings.rtpTimeout`; `Int64.max` without one.
     let timeout: Int64
     /// What came to the ports before belongs to a former call.
