@@ -80,7 +80,8 @@ let package = Package(
             // Media alone, beside Benchmarks/floor.c.
             .executableTarget(
                 name: "MediaBench",
-                dependencies: ["Basics", "Reactor", "SDP", "Audio", "CallEngine"].map { .byName(name: $0) }, path: "Benchmarks/MediaBench",
+                dependencies: ["Basics", "Reactor", "SDP", "Audio", "CallEngine"].map { .byName(name: $0) },
+                path: "Benchmarks/MediaBench",
                 swiftSettings: settings, linkerSettings: allocator),
             .executableTarget(
                 name: "ringwright", dependencies: ["Basics", "Reactor", "SIPpRunner", "Server"], swiftSettings: settings,
