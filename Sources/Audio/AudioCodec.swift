@@ -3,7 +3,7 @@
 
 import COpus
 
-/// An audio codec that can be encoded and decoded; one channel.
+/// An audio codec; one channel.
 package enum AudioCodec: Hashable, Sendable {
     case pcmu
     case pcma
@@ -13,13 +13,22 @@ package enum AudioCodec: Hashable, Sendable {
     case l16(rate: Int)
     /// RFC 6716 and 7587. The parameters are of the encoder; decoding takes whatever comes.
     case opus(OpusParameters)
+    /// ITU-T G.729, with or without its annexes A and B. It is passed on as it is, and neither encoded nor decoded.
+    case g729
 
-    /// Every codec that is built; Opus with parameters that nobody asked to change.
+    /// Every codec that can be encoded and decoded; Opus with parameters that nobody asked to change.
     package static let all = [pcmu, pcma, g722, l16(rate: 16000), l16(rate: 8000), opus(OpusParameters())]
+    /// Those, and the ones that are passed on only.
+    package static let known = all + [g729]
+
+    /// Whether it can be encoded and decoded.
+    package var isCoded: Bool { if case .g729 = self { false } else { true } }
 
     /// The codec of that SDP name (RFC 4856; without regard to case) and clock; nil when there is none here.
     package init?(name: String, clockRate: Int) {
-        func find(_ isNamed: (AudioCodec) -> Bool) -> AudioCodec? { Self.all.first { $0.clockRate == clockRate && isNamed($0) } }
+        func find(_ isNamed: (AudioCodec) -> Bool) -> AudioCodec? {
+            Self.known.first { $0.clockRate == clockRate && isNamed($0) }
+        }
         // Nearly all write it as it is registered.
         if let known = find({ $0.name == name }) {
             self = known
@@ -38,6 +47,7 @@ package enum AudioCodec: Hashable, Sendable {
         case .g722: "G722"
         case .l16: "L16"
         case .opus: "opus"
+        case .g729: "G729"
         }
     }
 
@@ -49,13 +59,14 @@ package enum AudioCodec: Hashable, Sendable {
         case .g722: "G722/8000"
         case .l16(let rate): rate == 8000 ? "L16/8000" : "L16/16000"
         case .opus: "opus/48000/2"
+        case .g729: "G729/8000"
         }
     }
 
     /// The RTP clock, in Hz. G.722's is 8000 although it has 16,000 samples a second (RFC 3551 section 4.5.2).
     package var clockRate: Int {
         switch self {
-        case .pcmu, .pcma, .g722: 8000
+        case .pcmu, .pcma, .g722, .g729: 8000
         case .l16(let rate): rate
         case .opus: 48000
         }
@@ -64,7 +75,7 @@ package enum AudioCodec: Hashable, Sendable {
     /// The rate of the linear samples that go in and come out when nobody asks for another one, in Hz.
     package var sampleRate: Int {
         switch self {
-        case .pcmu, .pcma: 8000
+        case .pcmu, .pcma, .g729: 8000
         case .g722: 16000
         case .l16(let rate): rate
         case .opus: 48000
@@ -101,7 +112,7 @@ package enum AudioCodec: Hashable, Sendable {
     package func packetTime(atMost wished: Int) -> Int {
         let time = max(10, min(60, wished / 10 * 10))
         return switch self {
-        case .pcmu, .pcma, .g722, .l16(rate: 8000): time
+        case .pcmu, .pcma, .g722, .l16(rate: 8000), .g729: time
         case .l16: min(time, 40)
         case .opus: time == 30 ? 20 : time == 50 ? 40 : time
         }
@@ -118,6 +129,8 @@ package enum AudioCodec: Hashable, Sendable {
         switch self {
         case .pcmu, .pcma, .g722: payload.count
         case .l16: payload.count / 2
+        // What is left over is the frame of a pause (annex B).
+        case .g729: (payload.count + G729File.frame - 1) / G729File.frame * 80
         case .opus: payload.bytes.map { max(0, Int(opus_packet_get_nb_samples($0, Int32(clamping: payload.count), 48000))) } ?? 0
         }
     }
@@ -128,6 +141,7 @@ package enum AudioCodec: Hashable, Sendable {
         case .pcmu, .pcma: samples
         case .g722: (samples + 1) / 2
         case .l16: samples * 2
+        case .g729: (samples + 79) / 80 * G729File.frame
         // RFC 6716 section 3.4: a frame of 1275 bytes and its head; ours of up to 60 ms are one packet.
         case .opus: 1276 * 3
         }

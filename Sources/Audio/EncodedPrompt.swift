@@ -59,6 +59,15 @@ package final class EncodedPrompt: Sendable {
         self.init(codec: codec, packetTime: packetTime, length: clip.length, bytes: bytes, boundaries: boundaries)
     }
 
+    /// Frames that were encoded elsewhere, of so many octets and 10 ms each, as they are.
+    convenience init(frames: ArraySlice<UInt8>, of size: Int, codec: AudioCodec, packetTime: Int) {
+        let octets = size * packetTime / 10
+        let count = (frames.count + octets - 1) / octets
+        self.init(
+            codec: codec, packetTime: packetTime, length: .milliseconds(frames.count / size * 10), bytes: Array(frames),
+            boundaries: (0...count).map { UInt32(min($0 * octets, frames.count)) })
+    }
+
     /// A tone as payloads that can be played over and over without a seam: whole cadences in whole packets.
     package convenience init(looping tone: Tone, level: Double = -13, codec: AudioCodec, packetTime: Int = 20) {
         self.init(
@@ -66,8 +75,13 @@ package final class EncodedPrompt: Sendable {
             packetTime: packetTime, isLooped: true)
     }
 
-    /// What is sent over and over while nothing is said. Discontinuous Opus sends a packet each 400 ms, as its encoder does.
+    /// What is sent over and over while nothing is said. Discontinuous Opus sends a packet each 400 ms, as its encoder does,
+    /// and what cannot be encoded sends none.
     package static func silence(_ codec: AudioCodec, packetTime: Int) -> EncodedPrompt {
+        guard codec.isCoded else {
+            return EncodedPrompt(
+                codec: codec, packetTime: packetTime, length: .milliseconds(packetTime), bytes: [0], boundaries: [0, 0])
+        }
         var (encoded, pauses) = (codec, 0)
         if case .opus(var parameters) = codec, parameters.isDiscontinuous {
             parameters.isDiscontinuous = false

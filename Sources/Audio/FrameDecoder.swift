@@ -7,6 +7,8 @@ package struct FrameDecoder {
         case linear
         case g722(G722StreamDecoder)
         case opus(OpusStreamDecoder)
+        /// It cannot be decoded: nothing is heard.
+        case none
     }
 
     package let codec: AudioCodec
@@ -30,6 +32,7 @@ package struct FrameDecoder {
         case .pcmu: way = .law(.mu)
         case .pcma: way = .law(.a)
         case .l16: way = .linear
+        case .g729: way = .none
         case .g722: way = .g722(G722StreamDecoder(rate: given))
         case .opus: way = .opus(OpusStreamDecoder(rate: given))
         }
@@ -92,6 +95,7 @@ package struct FrameDecoder {
             let most = samples.count * 8000 / given
             return decoder.decode(UnsafeRawBufferPointer(rebasing: payload.prefix(most)), into: samples)
         case .opus(let decoder): return decoder.decode(payload, into: samples)
+        case .none: return 0
         }
     }
 }

@@ -7,6 +7,8 @@ package struct FrameEncoder {
         case linear
         case g722(G722StreamEncoder)
         case opus(OpusStreamEncoder)
+        /// It cannot be encoded: every frame is a pause.
+        case none
     }
 
     package let codec: AudioCodec
@@ -29,6 +31,7 @@ package struct FrameEncoder {
         case .pcmu: (way, delay) = (.law(.mu), 0)
         case .pcma: (way, delay) = (.law(.a), 0)
         case .l16: (way, delay) = (.linear, 0)
+        case .g729: (way, delay) = (.none, 0)
         case .g722: (way, delay) = (.g722(G722StreamEncoder(rate: taken)), 0)
         case .opus(let parameters):
             let encoder = OpusStreamEncoder(parameters, rate: taken, isLive: isLive)
@@ -62,6 +65,7 @@ package struct FrameEncoder {
             return samples.count * 2
         case .g722(let encoder): return encoder.encode(samples, into: bytes)
         case .opus(let encoder): return encoder.encode(samples, into: bytes)
+        case .none: return 0
         }
     }
 }

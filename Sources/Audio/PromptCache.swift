@@ -24,12 +24,35 @@ package struct PromptVariant: Hashable, Sendable {
         self.until = until
     }
 
+    /// The file that is read: `path`, or the one beside it that is encoded already where the codec cannot be encoded.
+    package var source: String { codec.isCoded ? path : G729File.beside(path) ?? path }
+
     /// Reads, resamples and encodes the file. Blocks: for a worker.
     package func load(limits: PromptLimits = PromptLimits()) throws(PromptError) -> EncodedPrompt {
+        guard codec.isCoded else { return try loadFrames(limits) }
+        guard !G729File.isOne(path) else { throw .unfit(path: path, reason: "G.729 is played only in calls that speak it") }
         let clip = try PromptFile.read(path, limits: limits).part(from: from, until: until)
         guard !clip.samples.isEmpty else { throw .empty(path: path) }
         // Resampled first: so it is louder by exactly as much as was asked, whatever the rate.
         return EncodedPrompt(clip.resampled(to: codec.sampleRate).amplified(by: volume), codec: codec, packetTime: packetTime)
+    }
+}
+
+extension PromptVariant {
+    /// Frames as they are.
+    private func loadFrames(_ limits: PromptLimits) throws(PromptError) -> EncodedPrompt {
+        guard G729File.isOne(source) else {
+            throw .unfit(
+                path: path,
+                reason: "the call speaks \(codec.name), into which nothing is encoded; put a file .g729 of this name beside it")
+        }
+        guard volume == 0 else { throw .unfit(path: source, reason: "\(codec.name) is played as it is, and no louder or softer") }
+        let frames = try G729File.read(source, limits: limits)
+        func octets(_ time: Duration) -> Int { min(AudioClip.samples(in: time, rate: 100) * G729File.frame, frames.count) }
+        let first = octets(from)
+        let end = until.map(octets) ?? frames.count
+        guard first < end else { throw .empty(path: source) }
+        return EncodedPrompt(frames: frames[first..<end], of: G729File.frame, codec: codec, packetTime: packetTime)
     }
 }
 
@@ -91,7 +114,7 @@ package struct PromptCache: Sendable {
     package mutating func prompt(
         _ variant: PromptVariant, limits: PromptLimits = PromptLimits()
     ) throws(PromptError) -> EncodedPrompt {
-        let stamp = try FileStamp(path: variant.path)
+        let stamp = try FileStamp(path: variant.source)
         if let prompt = find(variant, stamp: stamp) { return prompt }
         let prompt = try variant.load(limits: limits)
         insert(prompt, for: variant, stamp: stamp)

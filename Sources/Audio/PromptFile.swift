@@ -14,10 +14,13 @@ package enum PromptError: Error, Equatable, Sendable, CustomStringConvertible {
     /// Audio without a sample; also what is left when `from` lies behind the end.
     case empty(path: String)
     case tooLong(path: String, limit: String)
+    /// It is audio, and not for this call.
+    case unfit(path: String, reason: String)
 
     package var description: String {
         switch self {
-        case .missing(let path), .unreadable(let path, _), .notAudio(let path, _), .empty(let path), .tooLong(let path, _):
+        case .missing(let path), .unreadable(let path, _), .notAudio(let path, _), .empty(let path), .tooLong(let path, _),
+            .unfit(let path, _):
             "\(path): \(reason)"
         }
     }
@@ -30,6 +33,7 @@ package enum PromptError: Error, Equatable, Sendable, CustomStringConvertible {
         case .notAudio(_, let reason): "is not an audio file that can be played: \(reason)"
         case .empty: "holds no audio"
         case .tooLong(_, let limit): "is longer than a prompt may be (\(limit))"
+        case .unfit(_, let reason): reason
         }
     }
 }
@@ -66,24 +70,20 @@ package struct FileStamp: Hashable, Sendable {
 }
 
 package enum PromptFile {
+    /// How long a file lasts that can be played in some call. It is read whole, as for playing. Blocks.
+    package static func length(of path: String, limits: PromptLimits = PromptLimits()) throws(PromptError) -> Duration {
+        guard G729File.isOne(path) else { return try read(path, limits: limits).length }
+        return .milliseconds(try G729File.read(path, limits: limits).count / G729File.frame * 10)
+    }
+
     /// Reads a whole file at its own rate.
     /// - Parameter channel: nil mixes all channels down to one; else that channel alone (0 is left), silent when there is
     ///   no such channel.
     package static func read(
         _ path: String, channel: Int? = nil, limits: PromptLimits = PromptLimits()
     ) throws(PromptError) -> AudioClip {
-        // O_NONBLOCK: a named pipe must not hold the worker.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw openError(path, errno) }
+        let (descriptor, _) = try opened(path, limits)
         defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw openError(path, errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw .unreadable(path: path, reason: status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : "it is not a file")
-        }
-        guard status.st_size > 0 else { throw .empty(path: path) }
-        guard Int(status.st_size) <= limits.bytes else { throw .tooLong(path: path, limit: "\(limits.bytes) bytes") }
-
         var info = SF_INFO()
         guard let file = sf_open_fd(descriptor, Int32(SFM_READ), &info, 0) else {
             throw .notAudio(path: path, reason: message(nil))
@@ -97,6 +97,43 @@ package enum PromptFile {
         let samples = try mixDown(file, path, channels, channel, AudioClip.samples(in: limits.length, rate: rate), limits)
         guard !samples.isEmpty else { throw .empty(path: path) }
         return AudioClip(samples: samples, rate: rate)
+    }
+
+    /// A file of a size that a prompt may have; and its size.
+    private static func opened(_ path: String, _ limits: PromptLimits) throws(PromptError) -> (descriptor: Int32, size: Int) {
+        // O_NONBLOCK: a named pipe must not hold the worker.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw openError(path, errno) }
+        do throws(PromptError) {
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { throw openError(path, errno) }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw .unreadable(path: path, reason: status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : "it is not a file")
+            }
+            guard status.st_size > 0 else { throw .empty(path: path) }
+            guard Int(status.st_size) <= limits.bytes else { throw .tooLong(path: path, limit: "\(limits.bytes) bytes") }
+            return (descriptor, Int(status.st_size))
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    /// The file as it is.
+    static func octets(of path: String, limits: PromptLimits) throws(PromptError) -> [UInt8] {
+        let (descriptor, size) = try opened(path, limits)
+        defer { close(descriptor) }
+        var octets = [UInt8](repeating: 0, count: size)
+        var done = 0
+        while done < size {
+            let count = octets.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress! + done, size - done) }
+            guard count >= 0 || errno == EINTR else {
+                throw .unreadable(path: path, reason: String(cString: strerror(errno)))
+            }
+            if count == 0 { break }
+            done += max(0, count)
+        }
+        return Array(octets[..<done])
     }
 
     /// Reads frames to the end, whatever number the header promises.

@@ -27,6 +27,8 @@ package struct AudioCodec: Hashable, Sendable {
     package static let pcmu = AudioCodec(name: "PCMU", clockRate: 8000, staticPayload: 0)
     package static let pcma = AudioCodec(name: "PCMA", clockRate: 8000, staticPayload: 8)
     package static let g722 = AudioCodec(name: "G722", clockRate: 8000, staticPayload: 9)
+    /// Without the frames of pauses of its annex B (RFC 4856 section 2.1.9): not every device that it is passed on to knows them.
+    package static let g729 = AudioCodec(name: "G729", clockRate: 8000, staticPayload: 18, parameters: "annexb=no")
     package static let opus = AudioCodec(name: "opus", clockRate: 48000, channels: 2, parameters: "useinbandfec=1")
 
     /// Linear samples of 16 bits at 8000 or 16,000 Hz.

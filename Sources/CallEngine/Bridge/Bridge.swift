@@ -1,6 +1,7 @@
 // Connecting a call with one of several targets: who is called when, what the caller hears meanwhile, who wins, how it ends. The legs are
 // ordinary calls of the same loop. Whatever happens, no leg is left ringing: leaving `run` ends what is not wanted.
 
+import Audio
 import Basics
 import Reactor
 import SIP
@@ -151,6 +152,7 @@ final class Bridge {
             outgoing.privacy = info.privacy
         }
         outgoing.device = candidate.device
+        outgoing.partnerIsCoded = caller.media.flatMap { $0.isReady ? $0.codec.isCoded : nil }
         if target.hasPrefix("line:") {
             let parts = target.dropFirst(5).split(separator: "/", maxSplits: 1)
             if parts.count == 2 {
@@ -247,7 +249,15 @@ final class Bridge {
                 return BridgeResult(outcome: .cancelled, target: target)
             }
         }
-        if heard !== leg, let mine = caller.media, let theirs = leg.media { mine.connect(to: theirs) }
+        if heard !== leg, let mine = caller.media, let theirs = leg.media {
+            guard mine.canConnect(to: theirs) else {
+                leave(except: nil)
+                return BridgeResult(
+                    outcome: .unreachable, target: target, status: 488,
+                    detail: "\(mine.codec.name) and \(theirs.codec.name) cannot be made of each other")
+            }
+            mine.connect(to: theirs)
+        }
         heard = leg
         recording = request.onConnected?()
         var (leg, target) = (leg, target)

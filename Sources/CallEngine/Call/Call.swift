@@ -24,6 +24,8 @@ package final class Call {
     package var onStateChange: ((CallState) -> Void)?
     /// What is written of it; nil: nothing.
     var trace: CallTrace?
+    /// As in its `CallRequest`.
+    var partnerIsCoded: Bool?
     /// The line that it came by or goes out through; nil without one.
     package var line: LineSettings? { lineIndex.map { shard.settings.lines[$0] } }
     /// The line whose user name and password prove who this end is, to whom the call goes now.

@@ -18,6 +18,9 @@ package struct CallRequest: Sendable {
     package var headers: [CallHeader]
     /// The device of a registered user that is called; `target` then is for people only.
     package var device: Binding?
+    /// Whether what the call speaks that it will be connected with can be coded; nil: nobody knows. Codecs that could not be heard
+    /// there are not offered.
+    var partnerIsCoded: Bool?
 
     package init(
         target: String, line: String? = nil, from: String? = nil, displayName: String = "", headers: [CallHeader] = []

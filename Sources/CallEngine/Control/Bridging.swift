@@ -65,8 +65,11 @@ package struct BridgeResult: Equatable, Sendable {
     package var status: Int
     /// How long the two were connected.
     package var connected: Duration
+    /// Why the two could not be connected although there was an answer; empty otherwise.
+    package var detail: String
 
-    package init(outcome: Outcome, target: String, status: Int = 0, connected: Duration = .zero) {
+    package init(outcome: Outcome, target: String, status: Int = 0, connected: Duration = .zero, detail: String = "") {
+        self.detail = detail
         self.outcome = outcome
         self.target = target
         self.status = status

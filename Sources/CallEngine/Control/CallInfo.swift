@@ -1,3 +1,4 @@
+import Audio
 package import Basics
 
 /// The facts about a call that flows, logs and results read.
@@ -53,6 +54,14 @@ package struct CallInfo: Sendable {
         sipReason = ""
         timings = CallTimings()
         media = MediaReport()
+    }
+}
+
+extension CallInfo {
+    /// Why nothing of its audio can be heard here; nil when it can.
+    package var undecodable: String? {
+        guard let known = AudioCodec.known.first(where: { $0.description == codec }), !known.isCoded else { return nil }
+        return known.notDecoded
     }
 }
 

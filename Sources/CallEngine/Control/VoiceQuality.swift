@@ -8,7 +8,7 @@ package enum VoiceQuality {
     /// A mean opinion score, 1 to 4.5 (RTP's `Quality`); nil when nothing was received or the codec is unknown. It judges the network, not
     /// what was said. A packet that came too late to be played counts as lost.
     package static func meanOpinionScore(of media: MediaReport, codec: String) -> Double? {
-        guard media.received > 0, let codec = AudioCodec.all.first(where: { $0.description == codec }) else { return nil }
+        guard media.received > 0, let codec = AudioCodec.known.first(where: { $0.description == codec }) else { return nil }
         let lost = UInt64(max(0, media.lost))
         return Quality.score(
             lost: lost + media.late, expected: media.received + lost,
@@ -24,6 +24,10 @@ package enum VoiceQuality {
 extension AudioCodec {
     /// How it bears loss.
     var impairment: LossImpairment {
-        if case .opus = self { .opus } else { .g711 }
+        switch self {
+        case .opus: .opus
+        case .g729: .g729
+        case .pcmu, .pcma, .g722, .l16: .g711
+        }
     }
 }

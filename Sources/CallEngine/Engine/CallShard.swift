@@ -126,6 +126,7 @@ package final class CallShard {
             hop: Hop(transport: target.server.transport ?? .udp, address: SocketAddress(ip: .any4, port: 0)))
         call.target = target
         call.lineIndex = target.line
+        call.partnerIsCoded = request.partnerIsCoded
         if !request.headers.isEmpty { call.addedRows = Call.rows(request.headers) }
         call.place = calls.add(call)
         beginTrace(of: call, target, from: request.from)
@@ -201,7 +202,9 @@ package final class CallShard {
     }
 
     func makeMedia(for call: Call, localIP: IPAddress) throws(MediaError) -> MediaSession {
-        let codecs = call.line?.codecs ?? settings.codecs
+        var codecs = call.line?.codecs ?? settings.codecs
+        // Between what is passed on only and the rest there is no way.
+        if let isCoded = call.partnerIsCoded { codecs.removeAll { ($0 == "g729") == isCoded } }
         var wanted = MediaSettings(
             digits: call.digits, localIP: localIP, codecs: codecs, rtpTimeout: settings.rtpTimeout, product: settings.product)
         if !settings.sendsSilence { wanted.idle = .nothing }

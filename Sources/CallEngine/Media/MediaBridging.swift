@@ -57,6 +57,11 @@ extension MediaSession {
         other.rtp.reading = .onArrival
     }
 
+    /// Whether each can hear the other: their codecs are one, or both can be coded. Both are ready.
+    func canConnect(to other: MediaSession) -> Bool {
+        codec.isSameEncoding(as: other.codec) || codec.isCoded && other.codec.isCoded
+    }
+
     /// Ends the forwarding; each leg sends silence again. Once or more.
     package func disconnect() {
         guard let other = bridge?.other else { return }

@@ -9,6 +9,7 @@ extension MediaSession {
     /// Takes part in a conference from now on, until `leave` or the end of the session. What played stops. One conference at a time.
     package func join(_ request: ConferenceRequest, of directory: ConferenceDirectory) throws(CallControlError) -> Participation {
         guard isReady else { throw .noMedia(operation: "conference") }
+        guard codec.isCoded else { throw .invalid(operation: "conference", why: codec.notDecoded) }
         guard conference == nil else { throw .invalid(operation: "conference", why: "this call is in a conference already") }
         guard bridge == nil else { throw .invalid(operation: "conference", why: "this call is connected with another one") }
         stopPlaying(.stopped)

@@ -72,6 +72,7 @@ extension MediaSession {
         case .inband: asSound = true
         case .info: throw CallControlError.invalid(operation: "send-digits", why: "INFO is not sent by media")
         }
+        guard !asSound || codec.isCoded else { throw CallControlError.invalid(operation: "send-digits", why: codec.notDecoded) }
         beginNow()
         isSendingDigits = true
         sendsSecretKeys = options.isSecret
@@ -107,7 +108,10 @@ extension MediaSession {
 
     /// A key of the other leg of a bridge: as an event that lasts until it is released, or as a short sound.
     func startRelayed(_ digit: Digit) {
-        guard canSendEvents else { return startSound(of: digit, SendDigitsOptions()) }
+        guard canSendEvents else {
+            if codec.isCoded { startSound(of: digit, SendDigitsOptions()) }
+            return
+        }
         startEvent(of: digit, SendDigitsOptions(duration: .seconds(8), gap: .zero))
     }
 

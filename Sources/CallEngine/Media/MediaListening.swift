@@ -9,6 +9,7 @@ extension MediaSession {
     /// Starts a recording; one at a time. A file that cannot be made ends it with `complete` false and the reason.
     package func record(_ request: RecordingRequest) throws(CallControlError) -> Recording {
         guard isReady else { throw .noMedia(operation: "record") }
+        guard codec.isCoded else { throw .invalid(operation: "record", why: codec.notDecoded) }
         guard recorder == nil else { throw .invalid(operation: "record", why: "this call is being recorded already") }
         beginNow()
         let recorder = CallRecorder(request, rate: codec.sampleRate, services: services)
@@ -46,7 +47,10 @@ extension MediaSession {
     }
 
     /// Somebody wants the far side's audio as it sounds.
-    var isListening: Bool { wantsInband || !listeners.isEmpty || bridge?.isTranscoded == true || conference?.takesSound == true }
+    var isListening: Bool {
+        guard codec.isCoded else { return false }
+        return wantsInband || !listeners.isEmpty || bridge?.isTranscoded == true || conference?.takesSound == true
+    }
 
     /// An audio packet of the far side, for all who hear.
     func hear(_ packet: RTPPacket, at now: Instant) {
@@ -88,4 +92,9 @@ extension MediaSession {
         if isMissing { inband?.processMissing(samples.count) } else { inband?.process(samples) { report($0) } }
         for listener in listeners { listener.hear(samples, at: now) }
     }
+}
+
+extension Audio.AudioCodec {
+    /// Why nothing can be done with audio of a codec that is not coded here, but passing it on.
+    var notDecoded: String { "the call speaks \(name), which is passed on and cannot be decoded" }
 }

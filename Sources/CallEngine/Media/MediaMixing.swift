@@ -63,6 +63,7 @@ extension MediaSession {
             playback.finish(.failed("nothing can be played under a connected call"))
             return
         }
+        guard codec.isCoded else { return playback.finish(.failed(codec.notDecoded)) }
         beginNow()
         let mixer = mixer ?? PlaybackMixer(codec, packetTime: packetTime)
         self.mixer = mixer

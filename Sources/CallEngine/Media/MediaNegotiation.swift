@@ -133,7 +133,7 @@ extension MediaSession {
             eventClock = clock
         }
         // Keys may come as sound only where there is no better way.
-        wantsInband = clock == nil
+        wantsInband = clock == nil && codec.isCoded
         if !wantsInband { inband = nil }
     }
 
@@ -158,7 +158,7 @@ extension MediaSession {
 
 extension MediaSettings {
     /// The codecs that settings name.
-    package static let knownCodecs = ["opus", "g722", "pcmu", "pcma", "l16"]
+    package static let knownCodecs = ["opus", "g722", "pcmu", "pcma", "l16", "g729"]
 
     /// What descriptions call the codecs of the settings, in their order; what is not known is left out.
     var encodings: [SDP.AudioCodec] {
@@ -167,6 +167,7 @@ extension MediaSettings {
             case "pcmu": [.pcmu]
             case "pcma": [.pcma]
             case "g722": [.g722]
+            case "g729": [.g729]
             case "opus": [.opus]
             case "l16": [.l16(rate: 16000), .l16(rate: 8000)]
             default: []

@@ -15,7 +15,7 @@ enum PromptKey: Hashable, Sendable {
     func make(_ cache: Locked<PromptCache>) throws -> EncodedPrompt {
         switch self {
         case .file(let variant):
-            let stamp = try FileStamp(path: variant.path)
+            let stamp = try FileStamp(path: variant.source)
             if let kept = cache.withLock({ $0.find(variant, stamp: stamp) }) { return kept }
             let prompt = try variant.load()
             cache.withLock { $0.insert(prompt, for: variant, stamp: stamp) }

@@ -142,6 +142,7 @@ final class PromptPlayer {
     }
 
     private func tone(_ tone: Tone, level: Double) -> Way {
+        guard codec.isCoded else { return .failed("tone: the call speaks \(codec.name), into which nothing can be encoded") }
         let isEndless = tone.cadence == nil
         let seamless = isEndless || rounds > 1
         return .load(

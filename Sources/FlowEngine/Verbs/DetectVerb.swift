@@ -81,6 +81,7 @@ package struct DetectVerb: Verb {
         if let why = try await run.noAudio("detect", limit) {
             return Self.result("nothing", ["reason": .string(why)], start, run)
         }
+        if let why = run.call.info.undecodable { throw FlowError("detect: \(why)") }
         var request = tone?.listening ?? ListenRequest()
         if wanted.contains(.tone), tone == nil { request.progress = country }
         request.speech = wanted.contains(.speech)

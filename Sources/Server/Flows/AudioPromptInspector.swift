@@ -9,12 +9,12 @@ package struct AudioPromptInspector: PromptInspector {
 
     package func inspect(path: String) -> PromptInfo {
         do throws(PromptError) {
-            let clip = try PromptFile.read(path)
-            return .playable(.nanoseconds(Int64(clip.samples.count) * 1_000_000_000 / Int64(clip.rate)))
+            return .playable(try PromptFile.length(of: path))
         } catch {
             switch error {
             case .missing: return .missing
             case .unreadable(_, let reason), .notAudio(_, let reason): return .unreadable(reason)
+            case .unfit(_, let reason): return .unreadable(reason)
             case .empty: return .unreadable("it holds no audio")
             case .tooLong(_, let limit): return .unreadable("it is longer than a prompt may be (\(limit))")
             }

@@ -71,12 +71,13 @@ final class SIPPeer {
         return responses.last { $0.cSeq == UInt32(number) && $0.status >= 200 }
     }
 
-    /// The ACK for the 2xx to the latest INVITE.
-    func acknowledge(_ response: Message) {
+    /// The ACK for the 2xx to the latest INVITE; `body` answers an offer.
+    func acknowledge(_ response: Message, body: String = "") {
         let octets =
             "ACK sip:bot@192.0.2.1 SIP/2.0\r\nVia: SIP/2.0/UDP \(ip):5060;branch=z9hG4bKack\(number)\r\nMax-Forwards: 70\r\n"
             + "From: <sip:raw@elsewhere.example>;tag=r\r\nTo: \(response.header("To") ?? "")\r\nCall-ID: \(text(response.callID))\r\n"
-            + "CSeq: \(response.cSeq) ACK\r\nContent-Length: 0\r\n\r\n"
+            + "CSeq: \(response.cSeq) ACK\r\n\(body.isEmpty ? "" : "Content-Type: application/sdp\r\n")"
+            + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
         send(Array(octets.utf8))
         world.loop.run(for: .milliseconds(100))
     }

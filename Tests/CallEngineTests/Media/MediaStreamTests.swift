@@ -255,7 +255,7 @@ import Testing
         #expect(error(peer.description())?.status == 491)
         session.offerFailed()
         #expect(error(peer.description()) == nil)
-        #expect(throws: MediaError.noCommonCodec) { _ = try world.session(world.left, codecs: ["g729"]) }
+        #expect(throws: MediaError.noCommonCodec) { _ = try world.session(world.left, codecs: ["gsm"]) }
         peer.close()
         world.end()
     }

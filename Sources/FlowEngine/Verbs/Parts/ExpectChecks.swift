@@ -128,6 +128,7 @@ struct ExpectAsker {
     ) async throws -> (Bool, String) {
         let start = run.loop.now
         if let why = try await run.noAudio("expect: hears", within) { return (false, why) }
+        if let why = call.info.undecodable { return (false, why) }
         let over = Waiter<Bool>()
         let listening = call.listen(request)
         listening.onEvent = { if isIt($0) { over.resume(returning: true) } }
