@@ -86,7 +86,7 @@ import Testing
         #expect(AudioCodec(name: "pcmu", clockRate: 8000) == .pcmu)
         #expect(AudioCodec(name: "PCMA", clockRate: 8000) == .pcma)
         #expect(AudioCodec(name: "PCMA", clockRate: 16000) == nil)
-        #expect(AudioCodec(name: "G729", clockRate: 8000) == nil)
+        #expect(AudioCodec(name: "GSM", clockRate: 8000) == nil)
         #expect(AudioCodec.pcmu.samples(inMilliseconds: 20) == 160)
         #expect(AudioCodec.pcmu.ticks(inMilliseconds: 30) == 240)
     }

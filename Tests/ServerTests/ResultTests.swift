@@ -42,7 +42,7 @@ import Testing
                 "ended":{"by":"caller","cause":"normal","detail":""},\
                 "timings":{"trying_ms":1.2,"ringing_ms":40.1,"first_media_ms":80.0,"answer_ms":2041.7,"duration_ms":12034.0},\
                 "media":{"codec":"PCMU/8000","srtp":"none","sent":600,"received":598,"lost":2,"late":0,"jitter_ms":0.4,"rtt_ms":0.2,"mos":4.49,\
-                "max_jitter_ms":1.1,"one_way":null,"clipped_start_ms":null,"remote":{"lost":0,"jitter_ms":0.3,"mos":4.4}},\
+                "worst_mos":null,"max_jitter_ms":1.1,"one_way":null,"clipped_start_ms":null,"remote":{"lost":0,"jitter_ms":0.3,"mos":4.4}},\
                 "digits":{"sent":"1","received":""},\
                 "expectations":[{"name":"hears speech","passed":true,"actual":"after 312 ms"}]}
                 """)
@@ -57,7 +57,9 @@ import Testing
         #expect(text.contains(#""result":"failed","sip":{"status":486,"reason":"Busy \"Here\""}"#))
         #expect(text.contains(#""trying_ms":null,"ringing_ms":null,"first_media_ms":null,"answer_ms":null,"duration_ms":null"#))
         #expect(
-            text.contains(#""rtt_ms":null,"mos":null,"max_jitter_ms":0.0,"one_way":null,"clipped_start_ms":null,"remote":null"#))
+            text.contains(
+                #""rtt_ms":null,"mos":null,"worst_mos":null,"max_jitter_ms":0.0,"one_way":null,"clipped_start_ms":null,"remote":null"#
+            ))
     }
 
     @Test(arguments: [

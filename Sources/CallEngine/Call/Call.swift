@@ -24,6 +24,8 @@ package final class Call {
     package var onStateChange: ((CallState) -> Void)?
     /// What is written of it; nil: nothing.
     var trace: CallTrace?
+    /// Made when somebody wants to hear of it.
+    var qualityListener: QualityListener?
     /// As in its `CallRequest`.
     var partnerIsCoded: Bool?
     /// The line that it came by or goes out through; nil without one.

@@ -52,7 +52,17 @@ extension Call: MediaUser {
         }
     }
 
+    package var onQuality: ((QualityEvent) -> Void)? {
+        get { qualityListener?.tell }
+        set { qualityListener = newValue.map(QualityListener.init) }
+    }
+
     // MARK: MediaUser
+
+    package func mediaMeasured() {
+        guard let qualityListener, let media else { return }
+        qualityListener.look(at: media.report, codec: media.codecName)
+    }
 
     /// A phone that rings need not send anything.
     package func mediaTimedOut() {

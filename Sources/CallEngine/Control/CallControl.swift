@@ -13,6 +13,8 @@ package protocol CallControl: AnyObject {
     var state: CallState { get }
     /// Called once, when the call is over, whoever ended it (in the same turn in which `state` becomes `ended`).
     var onEnd: ((CallEnd) -> Void)? { get set }
+    /// Called every few seconds while the call has media, on its loop.
+    var onQuality: ((QualityEvent) -> Void)? { get set }
 
     // MARK: Signaling of a call that came in
 

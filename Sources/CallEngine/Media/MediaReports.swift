@@ -16,7 +16,8 @@ extension MediaSession {
 
     func sendReport(at now: Instant) {
         nextReport = now + nextReportDelay()
-        guard let agreement = negotiation.agreement, agreement.rtcpWanted else { return }
+        user?.mediaMeasured()
+        guard !isClosed, let agreement = negotiation.agreement, agreement.rtcpWanted else { return }
         hasReported = true
         compose(at: now, isLast: false)
     }

@@ -20,6 +20,8 @@ package protocol MediaUser: AnyObject {
     func mediaTimedOut()
     /// The first packet of the far side was accepted. Once.
     func firstMediaArrived()
+    /// A few seconds have passed since the last time: its report has new figures.
+    func mediaMeasured()
 }
 
 /// The media of one leg. Belongs to its loop.

@@ -179,7 +179,7 @@ final class CaseRun: FlowObserver {
         case .tag(let name, let value): note("tag \(name)\(value.isEmpty ? "" : " = \(value)")")
         case .expectation(let verdict): note("\(verdict.passed ? "passed" : "FAILED"): \(verdict.name): \(verdict.actual)")
         case .failed(let text, let place): note("error: \(place.map { "\($0): " } ?? "")\(text)")
-        case .promptBegan, .promptEnded, .stepEnded, .bridging, .conferenceJoined, .conferenceSpeaking, .ended: break
+        case .quality, .promptBegan, .promptEnded, .stepEnded, .bridging, .conferenceJoined, .conferenceSpeaking, .ended: break
         }
     }
 

@@ -11,6 +11,7 @@ package final class SimulatedCall: CallControl {
     package var direction: CallInfo.Direction { info.direction }
     package private(set) var state = CallState.new
     package var onEnd: ((CallEnd) -> Void)?
+    package var onQuality: ((QualityEvent) -> Void)?
     package let digits = DigitInbox()
 
     /// How long a file plays; nil: it cannot be played, for the reason.

@@ -1,6 +1,7 @@
 // What a flow gets from its surroundings: folders, web requests, permissions, observers. Everything is a protocol or a closure, so
 // that the flow engine needs neither audio files nor a network.
 
+package import CallEngine
 package import Reactor
 
 /// What is known about a prompt file.
@@ -114,6 +115,7 @@ package enum FlowEvent: Equatable, Sendable {
     /// The problem: why the recording is not complete; nil when it is.
     case recorded(path: String, length: Duration, problem: String?)
     case requested(method: String, url: String, status: Int)
+    case quality(QualityEvent)
     case log(String)
     case warning(String, at: SourcePlace?)
     case tag(name: String, value: String)

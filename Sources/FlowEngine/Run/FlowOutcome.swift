@@ -23,6 +23,8 @@ package struct FlowOutcome: Sendable {
     package var recordings: [String]
     /// Keys that the flow sent.
     package var digitsSent: String
+    /// The mean opinion score of the worst few seconds; nil when nobody has followed it.
+    package var worstScore: Double?
     /// The last step that began.
     package var lastPlace: SourcePlace?
     /// The variables at the end, without secret ones.

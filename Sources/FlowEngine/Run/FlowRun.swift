@@ -42,6 +42,8 @@ package final class FlowRun {
     package private(set) var tags: [(name: String, value: String)] = []
     var recordings: [String] = []
     var digitsSent = ""
+    /// Of the times that `QualityEvent` is about.
+    private var worstScore: Double?
     private var error: FlowError?
     private var place: SourcePlace?
     private var depth = 0
@@ -69,6 +71,7 @@ package final class FlowRun {
             previous?(end)
             self?.callEnded(end)
         }
+        if !environment.observers.isEmpty { call.onQuality = { [weak self] in self?.hear($0) } }
         let over = Waiter<Void>()
         let task = loop.spawn {
             await self.runMain()
@@ -330,6 +333,11 @@ package final class FlowRun {
         emit(.tag(name: name, value: value))
     }
 
+    private func hear(_ event: QualityEvent) {
+        if case .measured(let figures) = event, let score = figures.score { worstScore = min(worstScore ?? score, score) }
+        emit(.quality(event))
+    }
+
     private func stopBackground() {
         background?.stop()
         underlay?.stop()
@@ -352,7 +360,8 @@ package final class FlowRun {
         }
         return FlowOutcome(
             flow: flow.name, result: result, end: callEnd, expectations: expectations, tags: tags, error: error,
-            recordings: recordings, digitsSent: digitsSent, lastPlace: place, variables: frame.publicVariables)
+            recordings: recordings, digitsSent: digitsSent, worstScore: worstScore, lastPlace: place,
+            variables: frame.publicVariables)
     }
 }
 

@@ -1,6 +1,7 @@
 // What a flow does, as lines of the log. The flow has masked what is secret before it gets here.
 
 import Basics
+import CallEngine
 package import FlowEngine
 
 /// Writes the events of one call's flow. Belongs to the call's loop.
@@ -48,6 +49,7 @@ package final class FlowLog: FlowObserver {
             }
         case .requested(let method, let url, let status):
             add(.info, "requested", [("method", method), ("url", url), ("status", String(status))])
+        case .quality(let event): add(event)
         case .log(let text): add(.info, text)
         case .warning(let text, let place): add(.warning, text, place.map { [("at", "\($0)")] } ?? [])
         case .tag(let name, let value): add(.info, "tag", [("name", name), ("value", value)])
@@ -58,6 +60,25 @@ package final class FlowLog: FlowObserver {
         case .failed(let text, let place): add(.error, text, place.map { [("at", "\($0)")] } ?? [])
         // With a call's end, the log of a server has the result in one line.
         case .ended(let result): add(.debug, "flow ended", [("flow", run.flowName), ("result", result.rawValue)])
+        }
+    }
+
+    private func add(_ event: QualityEvent) {
+        switch event {
+        case .measured(let figures):
+            add(
+                .debug, "quality",
+                [
+                    ("mos", figures.score.map { JSONText.number($0, digits: 2).text } ?? "-"),
+                    ("received", "\(figures.received)"),
+                    ("lost", "\(figures.lost)"), ("late", "\(figures.late)"),
+                    ("jitter_ms", JSONText.milliseconds(figures.jitter).text),
+                    ("remote_lost", figures.remote.map { "\($0.lost)" } ?? "-")
+                ])
+        case .oneWay(let way?): add(.warning, "one-way audio", [("which", way.rawValue)])
+        case .oneWay(nil): add(.info, "audio passes both ways")
+        case .clippedStart(let length):
+            add(.warning, "clipped start", [("missing_ms", JSONText.milliseconds(length).text)])
         }
     }
 

@@ -28,6 +28,8 @@ package struct CallResult: Equatable, Sendable {
     package var digitsReceived: String
     package var expectations: [Expectation]
     package var wasAnswered: Bool
+    /// The mean opinion score of the worst few seconds.
+    package var worstScore: Double?
     /// The flow broke down: a mistake in it, a file that is not there.
     package var flowFailed = false
     /// Somebody cut it short from outside (Ctrl-C): what it was to show was not shown, whatever was met until then.
@@ -62,6 +64,7 @@ package struct CallResult: Equatable, Sendable {
             info: info, end: end, target: target, flow: outcome.flow, digitsSent: outcome.digitsSent,
             digitsReceived: digitsReceived,
             expectations: outcome.expectations)
+        worstScore = outcome.worstScore
         flowFailed = outcome.result == .error
         if flowFailed, let error = outcome.error, self.end.detail.isEmpty { self.end.detail = "\(error)" }
     }
@@ -117,6 +120,7 @@ package struct CallResult: Equatable, Sendable {
             ("received", .count(media.received)),
             ("lost", .count(media.lost)), ("late", .count(media.late)), ("jitter_ms", .milliseconds(media.jitter)),
             ("rtt_ms", .milliseconds(media.roundTrip)), ("mos", mos.map { .number($0, digits: 2) } ?? .null),
+            ("worst_mos", worstScore.map { .number($0, digits: 2) } ?? .null),
             ("max_jitter_ms", .milliseconds(media.maximumJitter)),
             ("one_way", media.oneWay.map { .string($0.rawValue) } ?? .null),
             ("clipped_start_ms", .milliseconds(media.clippedStart)), ("remote", remoteJSON)

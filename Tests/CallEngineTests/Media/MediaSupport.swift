@@ -125,13 +125,17 @@ final class MediaEars: MediaUser {
     var onTimeout: () -> Void
     var onFirstPacket: () -> Void
 
-    init(onTimeout: @escaping () -> Void = {}, onFirstPacket: @escaping () -> Void = {}) {
+    var onMeasured: () -> Void
+
+    init(onTimeout: @escaping () -> Void = {}, onFirstPacket: @escaping () -> Void = {}, onMeasured: @escaping () -> Void = {}) {
+        self.onMeasured = onMeasured
         self.onTimeout = onTimeout
         self.onFirstPacket = onFirstPacket
     }
 
     func mediaTimedOut() { onTimeout() }
     func firstMediaArrived() { onFirstPacket() }
+    func mediaMeasured() { onMeasured() }
 }
 
 /// A prompt of the repository.
