@@ -3,6 +3,7 @@
 import Basics
 import CallEngine
 import FlowEngine
+import Foundation
 import Glibc
 import Server
 import Testing
@@ -26,7 +27,10 @@ import Testing
 
     @Test func everySubjectIsLookedAt() {
         let subjects = Set(findings(Self.configuration).map(\.subject))
-        #expect(subjects.isSuperset(of: ["ports", "descriptors", "libraries", "clock", "codecs", "names", "recordings", "flows"]))
+        #expect(
+            subjects.isSuperset(of: [
+                "ports", "descriptors", "libraries", "clock", "codecs", "names", "recordings", "speech", "flows"
+            ]))
     }
 
     @Test func anAddressOfAnotherMachineIsAProblem() throws {
@@ -81,5 +85,17 @@ import Testing
             Self.configuration, prompts: [Diagnostic(.error, at: place, "there is no prompt x.wav", mend: "record it")])
         #expect(found.last == DoctorFinding(.problem, "flows", "a.yaml:3:5: there is no prompt x.wav", mend: "record it"))
         #expect(Doctor.status(of: found) == .unable)
+    }
+
+    @Test func theSpeechCommandIsTriedOut() throws {
+        var configuration = Self.configuration
+        configuration.speech.command = ["no-such-speaker"]
+        let finding = try #require(findings(configuration).first { $0.subject == "speech" })
+        #expect(finding.state == .problem)
+        #expect(finding.message == "`say` fails: `no-such-speaker` cannot be started: No such file or directory")
+        #expect(finding.mend == "install it, or name another program in speech.command")
+        let prompt = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../prompts/goodbye.wav").path
+        configuration.speech.command = ["cat", prompt]
+        #expect(findings(configuration).contains(DoctorFinding(.well, "speech", "`cat` speaks")))
     }
 }

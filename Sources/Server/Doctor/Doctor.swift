@@ -60,6 +60,7 @@ package enum Doctor {
             + LineExamination.findings(configuration)
             + MachineExamination.recordings(in: configuration.recordings)
             + MachineExamination.traces(of: configuration)
+            + SpeechExamination.findings(configuration.speech)
             + promptFindings(prompts)
     }
 

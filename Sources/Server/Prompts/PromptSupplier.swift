@@ -60,7 +60,7 @@ package final class PromptSupplier: PromptSupply {
     }
 
     /// Why a file cannot be played; it is read whole, as for playing.
-    private static func problem(_ path: String) -> String? {
+    static func problem(_ path: String) -> String? {
         do throws(PromptError) {
             _ = try PromptFile.length(of: path)
             return nil
