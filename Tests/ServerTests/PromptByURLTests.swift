@@ -35,6 +35,7 @@ private struct FileServer {
             clip.samples.flatMap { [$0, $0] }.withUnsafeBufferPointer { _ = writer.append($0) }
             _ = writer.finish()
         }
+        try folder.write([UInt8](repeating: 1, count: 2000), to: "frames.g729")
         try folder.write("<html>not found</html>", to: "page.html")
         return folder
     }
@@ -63,9 +64,13 @@ private struct FileServer {
             #expect(path.hasPrefix(cache.path("prompts/")))
             #expect(try PromptFile.read(path).length == .seconds(2), "\(name)")
         }
+        // Frames show by the ending alone, which the file keeps.
+        let frames = try await file(supplier, "\(server.base)/frames.g729?x=1").get()
+        #expect(frames.hasSuffix(".g729"))
+        #expect(try PromptFile.length(of: frames) == .seconds(2))
         // Last-Modified is all that this server tells: a guess keeps it for a while, or it is confirmed.
         _ = try await file(supplier, "\(server.base)/tone.wav").get()
-        #expect(supplier.figures.web.fetched == 3 && supplier.figures.web.kept + supplier.figures.web.confirmed == 1)
+        #expect(supplier.figures.web.fetched == 4 && supplier.figures.web.kept + supplier.figures.web.confirmed == 1)
         #expect(supplier.figures.octets > 10_000)
         let page = await file(supplier, "\(server.base)/page.html")
         guard case .failure(let failure) = page else {
