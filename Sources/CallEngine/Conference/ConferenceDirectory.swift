@@ -45,18 +45,23 @@ struct ConferenceFormat: Equatable, Sendable {
     static func rate(of codec: Audio.AudioCodec) -> Int { codec.sampleRate > 8000 ? 16000 : 8000 }
 }
 
-/// What waits and was not needed for five seconds is only late: it may be left out.
-struct ConferenceSurplus {
+/// What waits and was not needed for five seconds is only late: it may be left out. One block or packet may wait always: without it, two
+/// clocks that tick at nearly the same moment would miss each other again and again.
+package struct ConferenceSurplus {
+    private let slack: Int
     private var least = Int.max
     private var turns = 0
 
+    /// - Parameter slack: what may wait always.
+    package init(slack: Int) { self.slack = slack }
+
     /// - Parameter left: what was left after a turn (of 20 ms or of a packet).
     /// - Returns: how much may go; mostly nothing.
-    mutating func excess(_ left: Int) -> Int {
+    package mutating func excess(_ left: Int) -> Int {
         least = min(least, left)
         turns += 1
         guard turns >= 250 else { return 0 }
         defer { (least, turns) = (.max, 0) }
-        return least
+        return max(0, least - slack)
     }
 }

@@ -10,50 +10,73 @@ final class ConferenceFeeds {
         let codec: Audio.AudioCodec
         let packetTime: Int
         let encoder: Transcoder
+        var listeners: [ConferenceSeat] = []
     }
 
     /// In Hz.
     private let rate: Int
     private var shared: [Shared] = []
+    private var seats: [ConferenceSeat] = []
     /// Samples since the beginning.
     private var position = 0
+    /// A block of all, and one of a single member.
+    private let everything: UnsafeMutableBufferPointer<Int16>
+    private let part: UnsafeMutableBufferPointer<Int16>
     private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: mostOctets, alignment: 16)
     private let own = UnsafeMutableRawBufferPointer.allocate(byteCount: mostOctets, alignment: 16)
     private static let mostOctets = 4096
 
-    init(rate: Int) { self.rate = rate }
+    /// - Parameter block: samples of a block.
+    init(rate: Int, block: Int) {
+        self.rate = rate
+        everything = .allocate(capacity: block)
+        part = .allocate(capacity: block)
+        everything.initialize(repeating: 0)
+        part.initialize(repeating: 0)
+    }
 
     deinit {
+        everything.deallocate()
+        part.deallocate()
         output.deallocate()
         own.deallocate()
     }
 
-    /// Gives each seat that hears its part of a block.
-    /// - Returns: how many frames were encoded, and how many found no room.
-    func send(_ mix: ConferenceMix, to seats: [ConferenceSeat], at turn: Int) -> (encoded: Int, dropped: Int) {
-        withUnsafeTemporaryAllocation(of: Int16.self, capacity: mix.count * 2) { samples in
-            let everything = UnsafeMutableBufferPointer(rebasing: samples[..<mix.count])
-            let part = UnsafeMutableBufferPointer(rebasing: samples[mix.count...])
-            mix.everybody(into: everything)
-            for seat in seats {
-                if seat.isHeard {
-                    seat.block.withUnsafeBufferPointer { mix.everybody(but: $0, into: part) }
-                } else {
-                    _ = part.update(fromContentsOf: everything)
-                }
-                if seat.listenRatio != 1 { part.amplify(by: seat.listenRatio) }
-                let feed = seat.feed ?? begin(seat.format.codec, seat.format.packetTime)
-                seat.feed = feed
-                feed.put(UnsafeBufferPointer(part))
+    /// Who hears from now on.
+    func arrange(for seats: [ConferenceSeat]) {
+        self.seats = seats
+        for index in shared.indices { shared[index].listeners = [] }
+        for seat in seats {
+            let (codec, time) = (seat.format.codec, seat.format.packetTime)
+            if let index = shared.firstIndex(where: { $0.codec == codec && $0.packetTime == time }) {
+                shared[index].listeners.append(seat)
+            } else {
+                shared.append(Shared(codec: codec, packetTime: time, encoder: begin(codec, time), listeners: [seat]))
             }
-            openShared(for: seats)
-            for shared in shared { shared.encoder.put(UnsafeBufferPointer(everything)) }
+        }
+        shared.removeAll { $0.listeners.isEmpty }
+    }
+
+    /// Gives each its part of a block.
+    /// - Returns: how many frames were encoded, and how many found no room.
+    func send(_ mix: ConferenceMix, at turn: Int) -> (encoded: Int, dropped: Int) {
+        mix.everybody(into: everything)
+        for seat in seats {
+            if seat.isHeard {
+                seat.block.withUnsafeBufferPointer { mix.everybody(but: $0, into: part) }
+            } else {
+                _ = part.update(fromContentsOf: everything)
+            }
+            if seat.listenRatio != 1 { part.amplify(by: seat.listenRatio) }
+            let feed = seat.feed ?? begin(seat.format.codec, seat.format.packetTime)
+            seat.feed = feed
+            feed.put(UnsafeBufferPointer(part))
         }
         position += mix.count
         var sums = (encoded: 0, dropped: 0)
         for shared in shared {
-            let listeners = seats.filter { $0.format.codec == shared.codec && $0.format.packetTime == shared.packetTime }
-            encode(shared.encoder, for: listeners, at: turn, &sums)
+            shared.encoder.put(UnsafeBufferPointer(everything))
+            encode(shared.encoder, for: shared.listeners, at: turn, &sums)
         }
         return sums
     }
@@ -64,17 +87,6 @@ final class ConferenceFeeds {
         let lead = position % (rate * packetTime / 1000)
         encoder.put([Int16](repeating: 0, count: lead))
         return encoder
-    }
-
-    private func openShared(for seats: [ConferenceSeat]) {
-        shared.removeAll { shared in
-            !seats.contains { $0.format.codec == shared.codec && $0.format.packetTime == shared.packetTime }
-        }
-        for seat in seats {
-            let (codec, time) = (seat.format.codec, seat.format.packetTime)
-            guard !shared.contains(where: { $0.codec == codec && $0.packetTime == time }) else { continue }
-            shared.append(Shared(codec: codec, packetTime: time, encoder: begin(codec, time)))
-        }
     }
 
     private func encode(

@@ -13,7 +13,7 @@ final class ConferenceMember {
     private let home: LoopBound<ConferenceRooms>
     private let loop: EventLoop
     private var format: ConferenceFormat
-    private var surplus = ConferenceSurplus()
+    private var surplus = ConferenceSurplus(slack: 1)
     private var talkRatio = 1.0
     private var isOver = false
 

@@ -15,10 +15,14 @@ final class ConferenceRoom {
     private let services: MediaServices
     private var loop: EventLoop { services.loop }
     private var seats: [ConferenceSeat] = []
+    /// Those who do not wait for a moderator.
+    private var present: [ConferenceSeat] = []
     /// In Hz: that of the best codec among the members, 8000 or 16,000.
     private var rate = 8000
     private var mix = ConferenceMix(count: 160)
-    private var feeds = ConferenceFeeds(rate: 8000)
+    private var feeds = ConferenceFeeds(rate: 8000, block: 160)
+    /// Has room for any record of a ring.
+    private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 16)
     private var tones: [(samples: [Int16], done: Int)] = []
     private var election = SpeakerElection()
     private var timer: LoopTimer?
@@ -33,6 +37,8 @@ final class ConferenceRoom {
 
     init(services: MediaServices) { self.services = services }
 
+    deinit { scratch.deallocate() }
+
     var state: ConferenceState {
         ConferenceState(members: seats.count, hasModerator: seats.contains { $0.link.request.isModerator })
     }
@@ -44,7 +50,7 @@ final class ConferenceRoom {
         let seat = ConferenceSeat(link, member, format, id: nextID)
         seats.append(seat)
         seat.restart(count: mix.count)
-        adaptRate()
+        arrange()
         if timer == nil {
             due = loop.now + Self.blockTime
             schedule()
@@ -72,9 +78,8 @@ final class ConferenceRoom {
         if seats.isEmpty {
             timer?.cancel()
             timer = nil
-        } else {
-            adaptRate()
         }
+        arrange()
         onDeparture?()
         return seat
     }
@@ -82,7 +87,7 @@ final class ConferenceRoom {
     func change(_ link: ConferenceLink, to format: ConferenceFormat) {
         guard let seat = seat(of: link) else { return }
         seat.format = format
-        adaptRate()
+        arrange()
     }
 
     func hear(_ link: ConferenceLink, at volume: Double) { seat(of: link)?.listenRatio = Decibels.ratio(volume) }
@@ -102,13 +107,24 @@ final class ConferenceRoom {
         for seat in seats { seat.member.run { $0.changed(state) } }
     }
 
+    /// Somebody has come or gone, or hears in another way.
+    private func arrange() {
+        adaptRate()
+        let hasModerator = state.hasModerator
+        present = seats.filter { hasModerator || !$0.link.request.waitsForModerator }
+        if present.count < seats.count {
+            for seat in seats where seat.link.request.waitsForModerator { seat.feed = nil }
+        }
+        feeds.arrange(for: present)
+    }
+
     /// As good as the best codec, no dearer than that.
     private func adaptRate() {
         let wanted = seats.map(\.format.rate).max() ?? rate
         guard wanted != rate else { return }
         rate = wanted
         mix = ConferenceMix(count: rate / 50)
-        feeds = ConferenceFeeds(rate: rate)
+        feeds = ConferenceFeeds(rate: rate, block: mix.count)
         tones = []
         for seat in seats { seat.restart(count: mix.count) }
     }
@@ -132,27 +148,19 @@ final class ConferenceRoom {
 
     private func mixBlock() {
         turn += 1
-        // Not the list: who is told something may leave.
-        let hasModerator = state.hasModerator
-        let present = seats.filter { hasModerator || !$0.link.request.waitsForModerator }
-        if present.count < seats.count {
-            for seat in seats where seat.link.request.waitsForModerator { seat.feed = nil }
-        }
         mix.clear()
-        withUnsafeTemporaryAllocation(byteCount: 8192, alignment: 16) { scratch in
-            for seat in present {
-                seat.take(rate: rate, at: turn, scratch: scratch)
-                if seat.isHeard { seat.block.withUnsafeBufferPointer { mix.add($0) } }
-            }
+        for seat in present {
+            seat.take(rate: rate, at: turn, scratch: scratch)
+            if seat.isHeard { seat.block.withUnsafeBufferPointer { mix.add($0) } }
         }
         mixTones()
-        let (encoded, dropped) = feeds.send(mix, to: present, at: turn)
+        let (encoded, dropped) = feeds.send(mix, at: turn)
         services.counting.conferenceEncodings += UInt64(encoded)
         services.counting.conferenceDrops += UInt64(dropped)
-        elect(among: present)
+        elect()
     }
 
-    private func elect(among present: [ConferenceSeat]) {
+    private func elect() {
         let loudest = present.indices.max { present[$0].level < present[$1].level }
         let before = election.speaker
         let current = before.flatMap { id in present.first { $0.id == id }?.level }

@@ -22,7 +22,7 @@ final class ConferenceSeat {
     /// Smoothed, in dBm0.
     private(set) var level = -90.0
     private var waiting: [Int16] = []
-    private var surplus = ConferenceSurplus()
+    private var surplus = ConferenceSurplus(slack: 0)
     private var resampler: (from: Int, resampler: Resampler)?
     private var lastSound = -1000
 
@@ -45,6 +45,7 @@ final class ConferenceSeat {
     func restart(count: Int) {
         block = [Int16](repeating: 0, count: count)
         waiting = []
+        surplus = ConferenceSurplus(slack: count)
         resampler = nil
         feed = nil
         isHeard = false

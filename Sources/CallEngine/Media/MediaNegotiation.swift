@@ -152,7 +152,7 @@ extension MediaSession {
         clockPeriod = time / MediaClock.sliceMilliseconds
         if eventSender?.isIdle == true { eventSender = nil }
         if mixer == nil { player?.change(codec: agreed, packetTime: time, from: services.prompts) } else { changeMixer() }
-        conference?.change(codec: agreed, packetTime: time)
+        if agreed.isCoded { conference?.change(codec: agreed, packetTime: time) } else { conference?.leave() }
     }
 }
 
