@@ -4,22 +4,29 @@ import Basics
 import CallEngine
 import Foundation
 import Reactor
+import SIP
 import Server
 import TestKit
 import Testing
 
 @Suite struct PartyCampaignTests {
     /// A system under test that connects every call with wherever the campaign is called, and gives the mark on.
-    static func system(_ target: Locked<String>) throws -> CallingEngine {
+    static func system(_ target: Locked<String>, registrar: RegistrarSettings? = nil) throws -> CallingEngine {
         var settings = Configuration().engineSettings
         settings.listeners = [.init(.udp, SocketAddress(ip: .loopback4, port: 0))]
+        settings.registrar = registrar
         return try CallingEngine(
             Configuration(), settings,
             onIncoming: { call in
                 let mark = call.info.headers.filter { $0.name == "X-Ringwright-Test" }
                 // 404 is a number that this system does not know.
                 if call.info.to.user == "404" { return (try? call.reject(status: 404, reason: nil, headers: [])) ?? () }
+                // A call that nobody waits for comes as well.
+                let isStray = call.info.to.user == "2"
                 let task = call.loop.spawn {
+                    if isStray {
+                        _ = try? await call.bridge(BridgeRequest(targets: [target.withLock { $0 }.replacing("200", with: "555")]))
+                    }
                     _ = try? await call.bridge(BridgeRequest(targets: [target.withLock { $0 }], headers: mark))
                     call.hangUp(.normal)
                 }
@@ -68,6 +75,7 @@ import Testing
             if line.hasPrefix("parties are called at") { target.withLock { $0 = "sip:200@\(address)" } }
         }
         #expect(outcome.status == .failed)
+        #expect(outcome.note.contains("ringwright: a call to 555 belongs to no test\n"), "\(outcome.note)")
         let results = try folder.text("report/results.jsonl").split(separator: "\n").map {
             try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
         }
@@ -83,6 +91,51 @@ import Testing
         #expect(folder.text("report/report.html").contains("system under test"))
         // What agreed is not kept.
         #expect(folder.files(endingWith: ".wav") == [])
+    }
+
+    /// The party registers at the system under test and is called by its registration; with a wrong password no call is placed.
+    @Test(arguments: ["geheim", "falsch"]) func aPartyThatRegisters(_ password: String) async throws {
+        let users = ["anna": DigestSecret(user: "anna", realm: "example.com", password: "geheim")]
+        let system = try Self.system(Locked("user:anna"), registrar: RegistrarSettings(realm: "example.com", users: users))
+        defer { system.close() }
+        let port = system.engine.listeners[0].address.port
+        let folder = try TemporaryFolder()
+        try folder.write(
+            "flow: a\ndirection: outbound\nsections: { call: [ answer, { wait: 500ms }, hangup ] }\n", to: "a.yaml")
+        try folder.write("flow: b\nsections: { call: [ answer, { wait: 20s } ] }\n", to: "b.yaml")
+        try folder.write("number\n1\n", to: "list.csv")
+        try folder.write(
+            """
+            sip: { listen: [ "udp:127.0.0.1:0" ] }
+            rtp: { ports: \(UInt16.random(in: 10_000...13_000) * 4)-59999 }
+            lines:
+              desk: { sip: { register: example.com, server: "127.0.0.1:\(port)", username: anna, password: \(password) } }
+            """, to: "ringwright.yaml")
+        try folder.write(
+            """
+            targets: list.csv
+            flow: a.yaml
+            to: "sip:1@127.0.0.1:\(port)"
+            parties:
+              agent: { flow: b.yaml, line: desk, agree: [ hang-up ] }
+            """, to: "c.yaml")
+        guard
+            case .run(let arguments) = try CommandList.choose([
+                "campaign", folder.path("c.yaml"), "--config", folder.path("ringwright.yaml"), "--json", "--report",
+                folder.path("report"), "--loops", "1"
+            ])
+        else { throw CommandFailure(.wrong, "the campaign is not chosen") }
+        let options = try CampaignOptions(arguments)
+        if password == "geheim" {
+            let outcome = try await CampaignCommand.run(options, stops: StopRequests()) { _ in }
+            #expect(outcome.status == .passed, "\(folder.text("report/results.jsonl"))")
+            #expect(system.engine.registrar?.figures.answers[200] ?? 0 >= 1)
+        } else {
+            let failure = await #expect(throws: CommandFailure.self) {
+                try await CampaignCommand.run(options, stops: StopRequests()) { _ in }
+            }
+            #expect(failure?.message.hasPrefix("the line desk, by which a party is called, is not registered") == true)
+        }
     }
 
     @Test func twoPortsAreTooFewForBothHalves() throws {

@@ -14,6 +14,9 @@ final class PartyHost: Sendable {
     private let calling: CallingEngine
     private let callerLadders: CallLadders
     private let ladders: CallLadders
+    /// Calls that belonged to no test that ran: the first of them, and how many there were.
+    private let strays = Locked((first: [String](), count: 0))
+    private static let mostStrays = 5
     /// Compares recordings.
     private let listeners: WorkerPool
     private static let patience = Duration.seconds(10)
@@ -23,7 +26,7 @@ final class PartyHost: Sendable {
     ///   - flow: the caller's.
     ///   - configuration: its RTP ports are for the parties alone.
     ///   - recordings: the absolute folder of the report.
-    ///   - onStray: hears of calls that belong to no test.
+    ///   - onStray: hears of the first calls that belong to no test.
     init(
         _ plan: CampaignPlan, _ flow: Flow, _ configuration: Configuration, callers: CallingParty, callerLadders: CallLadders,
         control: EpollLoop, recordings: String, onStray: @escaping @Sendable (String) -> Void
@@ -39,9 +42,17 @@ final class PartyHost: Sendable {
             callers: callers.calling.engine, callerFlow: flow, flows: flows,
             recordings: plan.parties.contains(where: \.comparesAudio) ? recordings : nil
         ) { callers.environment($0) }
+        let strays = self.strays
         let desk = control.runAndWait {
             let desk = PartyDesk(plan, surroundings, loop: control, seed: .random(in: 0 ... .max))
-            desk.onStray = onStray
+            desk.onStray = { words in
+                let isTold = strays.withLock { strays in
+                    strays.count += 1
+                    if strays.count <= Self.mostStrays { strays.first.append(words) }
+                    return strays.count <= Self.mostStrays
+                }
+                if isTold { onStray(words) }
+            }
             return LoopBound(desk, on: control)
         }
         let ladders = CallLadders(capacity: plan.concurrency * plan.parties.count * 4 + 1000)
@@ -61,7 +72,8 @@ final class PartyHost: Sendable {
                     if case .registered(let line, _, _) = event { missing.remove(line) }
                     return missing.isEmpty
                 }
-                if isLast { areRegistered.set(()) }
+                // One that is refused is not waited for.
+                if case .failed = event { areRegistered.set(()) } else if isLast { areRegistered.set(()) }
             },
             onIncoming: { PartyDesk.take($0, at: desk, mark: mark) })
         (self.desk, self.ladders, self.callerLadders) = (desk, ladders, callerLadders)
@@ -130,6 +142,13 @@ final class PartyHost: Sendable {
             }
         }
         return result
+    }
+
+    /// What is to be said of calls that belonged to no test, a line each; empty without any.
+    var strayWords: String {
+        let (first, count) = strays.withLock { $0 }
+        let more = count > first.count ? ["… and \(count - first.count) more such calls"] : []
+        return (first + more).map { "ringwright: \($0)\n" }.joined()
     }
 
     /// Ends what is left. Once, and not from a loop.

@@ -76,7 +76,8 @@ package enum CampaignCommand {
             throw CommandFailure(.unable, "the reports: \(error)")
         }
         return CommandOutcome(
-            lines: [options.json ? summary.json.text : summary.text], note: "reports: \(folder)/\(CampaignReport.files[0])",
+            lines: [options.json ? summary.json.text : summary.text],
+            note: (host?.strayWords ?? "") + "reports: \(folder)/\(CampaignReport.files[0])",
             status: summary.isPassed ? .passed : .failed)
     }
 
