@@ -350,7 +350,8 @@ def media(program, folder, calls, seconds):
         summary[f"{kind}_failed"] = row["failed"]
         if kind == "ringwright":
             summary["answer_rss_kib_per_call"] = round((row["server_rss_mb"] - row["server_rss_before_mb"]) * 1e6 / 1024 / calls, 1)
-            summary.update({key: row[key] for key in ["lost", "received", "sent"] if key in row})
+            told = ["lost", "received", "sent", "jitter_p99_ms", "slices", "late_slices", "skipped_ticks"]
+            summary.update({key: row[key] for key in told if key in row})
     print("media:", json.dumps(summary), flush=True)
     return summary
 
@@ -395,7 +396,8 @@ def sound(program, folder, calls, seconds):
 def main():
     parser = argparse.ArgumentParser(description="Ringwright beside SIPp and the machine's floor")
     parser.add_argument("--program", required=True, help="the built CallBench")
-    parser.add_argument("--only", choices=["signaling", "load", "scenarios", "transports", "rate", "overload", "media", "sound"], action="append")
+    parts = ["signaling", "load", "scenarios", "transports", "rate", "overload", "media", "sound"]
+    parser.add_argument("--only", choices=parts, action="append")
     parser.add_argument("--rate", type=int, default=4000)
     parser.add_argument("--calls", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=3)
@@ -403,7 +405,7 @@ def main():
     parser.add_argument("--media-calls", type=int, default=500)
     parser.add_argument("--media-seconds", type=int, default=15)
     options = parser.parse_args()
-    chosen = options.only or ["signaling", "load", "scenarios", "transports", "rate", "overload", "media", "sound"]
+    chosen = options.only or parts
     results = {"machine": {"cores": os.cpu_count(), "kernel": os.uname().release}}
     with tempfile.TemporaryDirectory() as folder:
         if "signaling" in chosen:

@@ -124,8 +124,12 @@ enum CallBench {
         // The answers to the last BYEs.
         usleep(100_000)
         let sum = tally.withLock { $0 }
+        let seen = Outcome<MediaClockCounters>()
+        engine.withShard(0) { seen.set($0.services.counters.clock) }
+        let clock = seen.wait()
         print(
-            #"{"successful":\#(sum.successful),"failed":\#(sum.failed),"sent":\#(sum.sent),"received":\#(sum.received),"lost":\#(sum.lost),"handshakes":\#(engine.signalingCounters.handshakes)}"#
+            #"{"successful":\#(sum.successful),"failed":\#(sum.failed),"sent":\#(sum.sent),"received":\#(sum.received),"lost":\#(sum.lost),"jitter_p99_ms":\#(sum.jitter99),"#
+                + #""slices":\#(clock.slices),"late_slices":\#(clock.lateSlices),"skipped_ticks":\#(clock.skippedTicks),"handshakes":\#(engine.signalingCounters.handshakes)}"#
         )
         exit(0)
     }
@@ -149,6 +153,14 @@ struct Tally: Sendable {
     var sent: UInt64 = 0
     var received: UInt64 = 0
     var lost: Int64 = 0
+    /// Of each call, in milliseconds: the jitter at its end.
+    var jitters: [Double] = []
+
+    /// The value that 99 of 100 calls are not above; 0 of none.
+    var jitter99: Double {
+        guard !jitters.isEmpty else { return 0 }
+        return jitters.sorted()[jitters.count * 99 / 100]
+    }
 }
 
 /// Starts calls on time: every millisecond those that are due.
@@ -210,6 +222,7 @@ final class Pacer {
                 $0.sent += report.sent
                 $0.received += report.received
                 $0.lost += max(0, report.lost)
+                if report.received > 0 { $0.jitters.append(report.jitter.milliseconds) }
             }
             if !answered { task.cancel() }
         }

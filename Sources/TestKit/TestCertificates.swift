@@ -5,7 +5,8 @@ package import Reactor
 
 /// A folder with an authority (`ca.pem`) and certificates; it goes with its owner.
 package final class TestCertificates: Sendable {
-    package let folder: String
+    private let files: TemporaryFolder
+    package var folder: String { files.url.path }
 
     /// Made once in a process. Signed: `server` (sip.example.com, example.com), `other`, `wild` (*.example.com), `common` (a common name
     /// alone), `address` (127.0.0.1), `hosts` (192.0.2.1 to
@@ -28,27 +29,19 @@ package final class TestCertificates: Sendable {
 
     /// nil without the openssl program.
     package init?() {
-        var template = Array("/tmp/ringwright-tls-XXXXXX".utf8CString)
-        guard let made = template.withUnsafeMutableBufferPointer({ mkdtemp($0.baseAddress!) }) else { return nil }
-        folder = String(cString: made)
+        guard let files = try? TemporaryFolder() else { return nil }
+        self.files = files
         guard
             run("openssl ecparam -genkey -name prime256v1 -noout -out ca.key"),
             run("openssl req -x509 -new -key ca.key -subj '/CN=Test authority' -days 3 -out ca.pem")
-        else {
-            remove()
-            return nil
-        }
+        else { return nil }
     }
-
-    deinit { remove() }
-
-    private func remove() { _ = system("rm -rf '\(folder)'") }
 
     /// Runs a line of the shell in the folder.
     @discardableResult
     package func run(_ line: String) -> Bool { system("cd '\(folder)' && (\(line)) >/dev/null 2>&1") == 0 }
 
-    package func path(_ name: String) -> String { "\(folder)/\(name)" }
+    package func path(_ name: String) -> String { files.path(name) }
 
     /// Makes `NAME.pem` and `NAME.key`, signed by the authority.
     /// - Parameter names: as OpenSSL writes them: `DNS:sip.example.com,URI:sip:example.com,IP:192.0.2.1`; empty: none but the common name.

@@ -3,6 +3,7 @@
 import Audio
 import Basics
 import CallEngine
+import Foundation
 import RTP
 import Reactor
 import SDP
@@ -144,9 +145,9 @@ func prompt(_ name: String) -> String {
     return "/" + parts.joined(separator: "/") + "/prompts/" + name
 }
 
-/// A path in the folder for temporary files, its own for each test.
+/// A path in the folder for temporary files, its own for each test. scripts/test takes the folder away at the end.
 func temporaryFile(_ name: String) -> String {
-    "/tmp/ringwright-media-\(UInt64.random(in: .min ... .max))-\(name)"
+    FileManager.default.temporaryDirectory.appending(path: "ringwright-media-\(UUID().uuidString)-\(name)").path
 }
 
 /// A peer on the virtual network: it keeps what it gets, and sends what it is told to.
