@@ -1,5 +1,6 @@
 // Certificates for tests, made by the openssl program: an authority, and what it signed or did not.
 
+import Foundation
 import Glibc
 package import Reactor
 
