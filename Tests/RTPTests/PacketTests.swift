@@ -114,5 +114,11 @@ private func fields(_ bytes: [UInt8]) -> (RTPHeader, payload: [UInt8], extension
         #expect(headers.map(\.timestamp) == [.max - 159, 0, 160, 480, 640])
         #expect(headers.map(\.marker) == [true, false, false, true, false])
         #expect(sender.packetCount == 5 && sender.octetCount == 800)
+        #expect(sender.elapsed == 960)
+        // 120 ms by one clock are 120 ms by another.
+        sender.changeClock(from: 8000, to: 48_000)
+        #expect(sender.elapsed == 5760 && sender.timestamp == 800)
+        sender.advance(by: 960)
+        #expect(sender.elapsed == 6720)
     }
 }

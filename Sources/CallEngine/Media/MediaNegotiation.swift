@@ -144,6 +144,7 @@ extension MediaSession {
         sendPayload = agreement.sendPayload
         reception?.statistics.change(clockRate: UInt32(agreed.clockRate))
         guard agreed != codec || time != packetTime else { return }
+        stream.changeClock(from: UInt32(codec.clockRate), to: UInt32(agreed.clockRate))
         codec = agreed
         packetTime = time
         silence = services.silence(codec, packetTime: time)

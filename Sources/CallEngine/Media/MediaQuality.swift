@@ -34,16 +34,16 @@ extension MediaSession {
         return made
     }
 
-    /// Packets of two and of five seconds: less says nothing.
-    private var muchSent: UInt32 { UInt32(2000 / packetTime) }
+    /// Whether the stream has run for so long, in seconds, and was sent: of pauses there is a packet every 400 ms (comfort noise, DTX).
+    private func hasSent(seconds: UInt32) -> Bool {
+        stream.elapsed >= seconds * UInt32(codec.clockRate) && stream.packetCount >= seconds * 1000 / 400
+    }
 
-    /// Whom nobody hears, as far as packets and reports tell.
+    /// Whom nobody hears, as far as packets and reports tell. Less than two seconds say nothing.
     var oneWay: OneWayAudio? {
-        if expectsMedia, !hasHeard, stream.packetCount >= muchSent { return .hearsNothing }
+        if expectsMedia, !hasHeard, hasSent(seconds: 2) { return .hearsNothing }
         // One report may have crossed our first packets.
-        if maySend, let hearing, hearing.reports >= 2, hearing.report == nil, stream.packetCount >= muchSent * 5 / 2 {
-            return .isNotHeard
-        }
+        if maySend, let hearing, hearing.reports >= 2, hearing.report == nil, hasSent(seconds: 5) { return .isNotHeard }
         return nil
     }
 

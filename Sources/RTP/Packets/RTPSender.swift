@@ -10,6 +10,8 @@ package struct RTPSender: Sendable {
     package private(set) var packetCount: UInt32 = 0
     /// Payload octets.
     package private(set) var octetCount: UInt32 = 0
+    /// The timestamp of the first tick.
+    private var start: UInt32
     private var sentThisTick = false
     private var isSilent = true
 
@@ -18,6 +20,15 @@ package struct RTPSender: Sendable {
         self.ssrc = ssrc
         self.sequence = sequence
         self.timestamp = timestamp
+        start = timestamp
+    }
+
+    /// How long the stream has run, silence included, in units of the RTP clock. It begins anew after 2^32 of them.
+    package var elapsed: UInt32 { timestamp &- start }
+
+    /// The RTP clock has another rate from now on, in Hz; the timestamp goes on from where it is.
+    package mutating func changeClock(from old: UInt32, to new: UInt32) {
+        start = timestamp &- UInt32(truncatingIfNeeded: UInt64(elapsed) * UInt64(new) / UInt64(max(old, 1)))
     }
 
     /// The header of an audio packet of this tick. The marker is set on the first one after silence (RFC 3551 section 4.1).
