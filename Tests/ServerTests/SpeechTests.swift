@@ -26,15 +26,17 @@ import Web
             supplier = try PromptSupplier.forCommand(configuration, client: client)
         }
 
-        func speak(_ text: String, voice: String? = nil, language: String = "en") async -> Result<String, PromptUnavailable> {
-            let utterance = Utterance(text: text, voice: voice, language: language, shown: "***")
+        func speak(
+            _ text: String, voice: String? = nil, language: String = "en", shown: String? = nil
+        ) async -> Result<String, PromptUnavailable> {
+            let utterance = Utterance(text: text, voice: voice, language: language, shown: shown ?? text)
             return await withCheckedContinuation { continuation in
                 supplier.file(of: .speech(utterance)) { continuation.resume(returning: $0) }
             }
         }
 
-        func failure(_ text: String = "Good morning") async -> String {
-            guard case .failure(let failure) = await speak(text) else { return "it spoke" }
+        func failure(_ text: String = "Good morning", shown: String? = nil) async -> String {
+            guard case .failure(let failure) = await speak(text, shown: shown) else { return "it spoke" }
             return failure.reason
         }
 
@@ -119,6 +121,19 @@ import Web
         }
         // Nothing of it is kept.
         #expect(((try? Folder.names(in: folder.path("cache"))) ?? []) == [])
+    }
+
+    @Test func aSecretTextThatTheCommandRepeatsStaysSecret() async throws {
+        for end in ["exit 2", "kill -TERM $$"] {
+            let world = try World(try TemporaryFolder()) {
+                $0.command = ["sh", "-c", "echo \"no voice says $1\" >&2; \(end)", "sh", "{text}"]
+            }
+            #expect(await world.failure("4711").contains(": no voice says 4711; look at speech.command"))
+            let failure = await world.failure("4711", shown: "***")
+            #expect(failure.contains(" (what it said is left out: the text is secret); look at speech.command"), "\(failure)")
+            #expect(!failure.contains("4711"))
+            world.end()
+        }
     }
 
     @Test func manyWaitForOneAndNotMoreThanAllowedRun() async throws {

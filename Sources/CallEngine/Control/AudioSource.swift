@@ -46,6 +46,8 @@ package struct Utterance: Hashable, Sendable {
     package var language: String
     /// The text for logs, without what is secret.
     package var shown: String
+    /// Something of it is.
+    package var isSecret: Bool { shown != text }
 
     package init(text: String, voice: String? = nil, language: String, shown: String) {
         self.text = text

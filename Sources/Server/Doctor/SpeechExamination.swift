@@ -16,7 +16,8 @@ enum SpeechExamination {
         }
         defer { maker.stop() }
         let spoken = Outcome<Result<String, PromptUnavailable>>()
-        maker.file(of: Utterance(text: "One, two, three.", language: "en", shown: "")) { spoken.set($0) }
+        let words = "One, two, three."
+        maker.file(of: Utterance(text: words, language: "en", shown: words)) { spoken.set($0) }
         switch spoken.wait() {
         case .success: return [DoctorFinding(.well, "speech", "`\(settings.command[0])` speaks")]
         case .failure(let failure):

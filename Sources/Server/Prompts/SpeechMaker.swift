@@ -125,7 +125,7 @@ final class SpeechMaker: Sendable {
         case .begins:
             submit(workers, path) { [self] in
                 if files.use(path) { return finish(path, .success(path), \.kept) }
-                submit(speakers, path) { self.speak(words, input, path) }
+                submit(speakers, path) { self.speak(words, input, path, isSecret: utterance.isSecret) }
             }
         }
     }
@@ -138,12 +138,12 @@ final class SpeechMaker: Sendable {
         }
     }
 
-    private func speak(_ words: [String], _ input: [UInt8], _ path: String) {
+    private func speak(_ words: [String], _ input: [UInt8], _ path: String, isSecret: Bool) {
         let audio: [UInt8]
         do throws(ProgramFailure) {
             audio = try runs.run(words, input: input, time: settings.time, most: Self.mostOctets)
         } catch {
-            let (what, mend) = Self.words(for: error, settings)
+            let (what, mend) = Self.words(for: error, settings, isSecret)
             return fail(path, what, mend)
         }
         let mend = "speech.command has to write an audio file to its standard output"
@@ -158,10 +158,14 @@ final class SpeechMaker: Sendable {
         finish(path, .success(path), \.made)
     }
 
-    /// What went wrong, and what to do about it. Never the text: it may be secret.
-    private static func words(for failure: ProgramFailure, _ settings: SpeechSettings) -> (what: String, mend: String) {
+    /// What went wrong, and what to do about it. Never the text, which may be secret; nor what a command said of a text that is.
+    private static func words(
+        for failure: ProgramFailure, _ settings: SpeechSettings, _ isSecret: Bool
+    ) -> (what: String, mend: String) {
         let name = "`\(settings.command[0])`"
-        func said(_ words: String) -> String { words.isEmpty ? "" : ": \(words)" }
+        func said(_ words: String) -> String {
+            words.isEmpty ? "" : isSecret ? " (what it said is left out: the text is secret)" : ": \(words)"
+        }
         return switch failure {
         case .start(let error):
             ("\(name) cannot be started: \(error.reason)", "install it, or name another program in speech.command")
