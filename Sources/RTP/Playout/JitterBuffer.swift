@@ -36,6 +36,8 @@ package final class JitterBuffer {
     /// How much is asked for at once: as long as packets are, so that a lost one is one gap.
     private var wanted: Int
     private var lastSpan: Int
+    /// What was given last is shorter than what was asked for.
+    private var isShort = false
 
     package init(clockRate: Int) {
         precondition(clockRate > 0)
@@ -84,6 +86,7 @@ package final class JitterBuffer {
         var offset: Int32 = 0
         let result = jitter_buffer_get(state, &packet, Int32(wanted), &offset)
         let span = Int(packet.span)
+        isShort = span + Int(offset) < wanted
         if result == JITTER_BUFFER_OK {
             sequence = packet.sequence
             wanted = min(span, lastSpan)
@@ -103,6 +106,10 @@ package final class JitterBuffer {
         }
     }
 
-    /// A tick is over; `left`: how much of what was taken will be played in the next one.
-    package func tick(left: Int) { jitter_buffer_remaining_span(state, UInt32(left)) }
+    /// A tick is over; `left`: how much of what was taken will be played in the next one. speexdsp complains on standard error, once a tick,
+    /// where what it gave last is shorter than what it was asked for, as pauses that are put in and packets of mixed lengths are; then the
+    /// next tick tells it the time.
+    package func tick(left: Int) {
+        if !isShort { jitter_buffer_remaining_span(state, UInt32(left)) }
+    }
 }
