@@ -176,7 +176,9 @@ package final class HTTPFileCache: Sendable {
     private func took(_ result: Result<HTTPReply, HTTPFailure>, _ fetch: HTTPFileFetch) {
         let reply: HTTPReply
         switch result {
-        case .failure(let failure): return fail(fetch, failure.words)
+        case .failure(let failure):
+            let isLate = failure.reason == .timeout
+            return fail(fetch, isLate ? "the server took too long (prompts.timeout)" : failure.words)
         case .success(let success): reply = success
         }
         switch reply.status {
@@ -227,7 +229,7 @@ package final class HTTPFileCache: Sendable {
                 return fail(fetch, "what the server sent\(type) \(reason)")
             }
         } catch {
-            return fail(fetch, "it cannot be kept: \(error)")
+            return fail(fetch, "it cannot be kept: \(error); look at cache.folder")
         }
         var response = StoredResponse(
             url: fetch.url, reply.headers, requestedAt: fetch.requestedAt, receivedAt: now(),
