@@ -80,7 +80,7 @@ package indirect enum JSONText: Equatable, Sendable, ExpressibleByStringLiteral,
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F || scalar.value == 0x2028 || scalar.value == 0x2029:
+            case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}":
                 let hex = String(scalar.value, radix: 16)
                 text += "\\u\(String(repeating: "0", count: 4 - hex.count))\(hex)"
             default: text.unicodeScalars.append(scalar)

@@ -1,5 +1,6 @@
 // Where a command's words go: results to standard output, all else to standard error, progress to a terminal only.
 
+import Basics
 import Foundation
 import Server
 
@@ -17,9 +18,10 @@ enum Terminal {
         if isWatched { note(line) }
     }
 
-    /// A line besides the results.
+    /// A line besides the results. What others wrote in it does not steer the terminal.
     static func note(_ line: String) {
-        try? FileHandle.standardError.write(contentsOf: Data((line + "\n").utf8))
+        let text = VisibleText.escaped(line, keepsLines: true) + "\n"
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
     }
 
     /// Why the command did not do its work.

@@ -22,6 +22,13 @@ import Testing
         return CheckCommand.run(CheckOptions(arguments), sources: Self.sources)
     }
 
+    /// The words of others (a reason phrase, a number) do not steer the terminal that they are shown on.
+    @Test func aResultHasNoControlCharacters() {
+        let outcome = CommandOutcome(lines: ["failed: 486 Busy\u{1B}[31m", "\tnext"], note: "a call to \u{9B}2J", status: .failed)
+        #expect(outcome.output == "failed: 486 Busy\\u{1b}[31m\n\tnext\n")
+        #expect(outcome.note == "a call to \\u{9b}2J")
+    }
+
     @Test func aGoodFileHasNothingToSay() throws {
         #expect(try run("good.yaml") == CommandOutcome(note: "1 file, 0 errors, 0 warnings"))
     }

@@ -36,7 +36,7 @@ package struct Ladder {
     package func message(_ label: String, from: Int, to: Int, at instant: Instant) -> String {
         precondition(from != to, "a message goes from one side to another")
         let width = abs(to - from) * pitch - 1
-        let text = " \(Self.fit(label, width - 5)) "
+        let text = " \(Self.fit(VisibleText.escaped(label), width - 5)) "
         let dashes = width - 1 - text.count
         let before = String(repeating: "─", count: dashes / 2)
         let after = String(repeating: "─", count: dashes - dashes / 2)
@@ -45,7 +45,7 @@ package struct Ladder {
 
     /// Something that one side did or noticed.
     package func note(_ text: String, on side: Int, at instant: Instant) -> String {
-        let fitted = Self.fit(text, pitch - 3)
+        let fitted = Self.fit(VisibleText.escaped(text), pitch - 3)
         let blank = String(repeating: " ", count: pitch - 2 - fitted.count)
         return side + 1 < names.count
             ? line(" \(fitted)\(blank)", after: side, at: instant) : line("\(blank)\(fitted) ", after: side - 1, at: instant)

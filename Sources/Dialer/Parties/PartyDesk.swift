@@ -146,6 +146,7 @@ package final class PartyDesk {
     }
 
     private func arrived(_ arrival: PartyArrival, at instant: Instant, _ call: LoopBound<Call>) {
+        let number = VisibleText.escaped(arrival.number, atMost: 100)
         switch board.place(arrival) {
         case .party(let party, let id, let match):
             guard let test = tests[id] else { return refuse(call, 480) }
@@ -156,13 +157,13 @@ package final class PartyDesk {
         case .nobody(let id):
             let others = board.tests(at: arrival.number, but: id).compactMap { tests[$0]?.attempt.row }
             let place = others.isEmpty ? "where nobody is called" : "which is for row \(others[0])"
-            tests[id]?.stray("at \(arrival.number), \(place)")
+            tests[id]?.stray("at \(number), \(place)")
             refuse(call, 404)
         case .late(let words):
-            stray("a call to \(arrival.number) came when its test was over (\(words))")
+            stray("a call to \(number) came when its test was over (\(words))")
             refuse(call, 480)
         case .stranger:
-            stray("a call to \(arrival.number) belongs to no test")
+            stray("a call to \(number) belongs to no test")
             refuse(call, 404)
         }
     }

@@ -1,15 +1,17 @@
 // What a command that does its work in one go has to say. The program prints it; so the commands themselves can be tested.
 
+import Basics
+
 package struct CommandOutcome: Equatable, Sendable {
-    /// For standard output; ends with a line break unless empty.
+    /// For standard output; ends with a line break unless empty. Without control characters: part of it are the words of others.
     package var output: String
     /// For standard error: a sum that is no result.
     package var note: String
     package var status: ExitStatus
 
     package init(output: String = "", note: String = "", status: ExitStatus = .passed) {
-        self.output = output
-        self.note = note
+        self.output = VisibleText.escaped(output, keepsLines: true)
+        self.note = VisibleText.escaped(note, keepsLines: true)
         self.status = status
     }
 

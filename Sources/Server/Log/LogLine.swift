@@ -32,7 +32,7 @@ package struct LogLine: Sendable {
             ).text
         case .text:
             let padding = String(repeating: " ", count: 7 - level.rawValue.count)
-            var text = "\(time) \(level.rawValue)\(padding) \(Self.safe(message))"
+            var text = "\(time) \(level.rawValue)\(padding) \(VisibleText.escaped(message))"
             for field in fields { text += " \(field.name)=\(Self.quoted(field.value))" }
             return text
         }
@@ -70,14 +70,6 @@ package struct LogLine: Sendable {
         let plain =
             !value.isEmpty
             && value.utf8.allSatisfy { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") && $0 != 0x7F }
-        return plain ? safe(value) : JSONText.string(value).text
-    }
-
-    private static func safe(_ text: String) -> String {
-        // Most are printable ASCII.
-        guard text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return text }
-        return text.unicodeScalars.map {
-            $0.properties.generalCategory == .control ? "\\u{\(String($0.value, radix: 16))}" : String($0)
-        }.joined()
+        return plain ? VisibleText.escaped(value) : JSONText.string(value).text
     }
 }
