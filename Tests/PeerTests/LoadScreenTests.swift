@@ -76,7 +76,7 @@ struct LoadScreenTests {
 
     @Test func anotherSizeIsDrawnAtOnce() throws {
         let screen = try Self.run(
-            #"[{"await": " active", "size": [8, 30]}, {"await": "+ - p d q\u001b[K", "keys": "q"}]"#,
+            #"[{"await": " active", "size": [8, 30]}, {"await": "\u001b[K+ - p d q", "keys": "q"}]"#,
             environment: ["NO_COLOR": "1"])
         Self.expectGivenBack(screen)
         #expect(!screen.output.contains("\u{1B}[1m") && !screen.output.contains("\u{1B}[2m"))

@@ -41,11 +41,13 @@ import Testing
 
     /// The lines as a person sees them.
     static func lines(_ frame: String) -> [String] {
-        #expect(frame.hasPrefix("\u{1B}[H") && frame.hasSuffix("\u{1B}[J"))
-        let text = frame.dropFirst(3).dropLast(3).replacing(/\u{1B}\[[0-9;]*m/, with: "")
+        #expect(frame.hasPrefix("\u{1B}[H"))
+        let rest = "\r\n\u{1B}[J"
+        let text = frame.dropFirst(3).dropLast(frame.hasSuffix(rest) ? rest.count : 0).replacing(/\u{1B}\[[0-9;]*m/, with: "")
         return text.split(separator: "\r\n", omittingEmptySubsequences: false).map {
-            #expect($0.hasSuffix("\u{1B}[K"))
-            return String($0.dropLast(3))
+            // Behind a full line a terminal would erase its last character.
+            #expect($0.hasPrefix("\u{1B}[K") && !$0.dropFirst(3).contains("\u{1B}"))
+            return String($0.dropFirst(3))
         }
     }
 
@@ -71,6 +73,7 @@ import Testing
             let frame = Self.screen().frame(Self.style(columns, rows, color: color, unicode: unicode))
             let lines = Self.lines(frame)
             #expect(lines.count <= rows && lines.allSatisfy { $0.count <= columns }, "\(lines)")
+            #expect(frame.hasSuffix("\u{1B}[J") == (lines.count < rows), "what was below goes, and nothing scrolls")
             #expect(lines[0].hasPrefix(String("load sip".prefix(columns))) || columns < 40)
             if rows >= 12, columns >= 20 { #expect(lines.contains { $0.hasPrefix("failed ") }) }
         }

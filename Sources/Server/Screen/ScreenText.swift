@@ -74,9 +74,10 @@ enum ScreenText {
             }
             kept.removeAll { $0.offset == least.offset }
         }
-        // Home; each line to its end; then everything below (ECMA-48: CUP, EL, ED). No line break after the last: it would scroll.
-        let text = kept.map { $0.element.text(style) + "\u{1B}[K" }.joined(separator: "\r\n")
-        return "\u{1B}[H\(text)\u{1B}[J"
+        // Home; each line, emptied first: after the last column a terminal would erase the character that stands there; then everything
+        // below, where there is something (ECMA-48: CUP, EL, ED). No line break after the last row: it would scroll.
+        let text = kept.map { "\u{1B}[K" + $0.element.text(style) }.joined(separator: "\r\n")
+        return "\u{1B}[H\(text)" + (kept.count < style.rows ? "\r\n\u{1B}[J" : "")
     }
 
     private static let blocks: [Character] = Array("▁▂▃▄▅▆▇█")
