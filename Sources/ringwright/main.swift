@@ -3,6 +3,7 @@
 import Foundation
 import Server
 
+StandardStreams.open()
 let status: ExitStatus
 do throws(CommandFailure) {
     switch try CommandList.choose(Array(CommandLine.arguments.dropFirst())) {

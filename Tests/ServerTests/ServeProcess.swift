@@ -12,18 +12,20 @@ final class ServeProcess {
     private static let patience = Duration.seconds(30)
 
     /// Starts it with a flow and a configuration of the folder's, which is FOLDER in `arguments`.
+    /// - Parameter closing: the shell's words for streams that are closed from the start.
     init(
         flow: String, configuration: String = "log: { level: info }\n", sip: String = "udp:127.0.0.1:0",
-        arguments: [String] = []
+        arguments: [String] = [], closing: String? = nil
     ) throws {
         let files = try TemporaryFolder()
         self.files = files
         folder = files.url
         try files.write(flow, to: "flow.yaml")
         try files.write(configuration, to: "ringwright.yaml")
+        let shell = closing.map { ["-c", "exec \"$@\" \($0)", "sh", PeerProgram.ringwright] }
         program = try PeerProgram(
-            path: PeerProgram.ringwright,
-            [
+            path: shell == nil ? PeerProgram.ringwright : "/bin/sh",
+            (shell ?? []) + [
                 "serve", files.path("flow.yaml"), "--config", files.path("ringwright.yaml"), "--sip", sip, "--http", "127.0.0.1:0"
             ] + arguments.map { $0.replacing("FOLDER", with: files.url.path) }, in: files)
     }

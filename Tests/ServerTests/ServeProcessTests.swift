@@ -29,6 +29,17 @@ import Web
         }
     }
 
+    /// What is printed goes into no socket and no file that took the number of a closed stream.
+    @Test func closedStreamsStayEmpty() throws {
+        let server = try ServeProcess(flow: Self.holding, closing: "<&- >&-")
+        _ = try #require(server.address, "\(server.stderr)")
+        for stream in ["0", "1"] {
+            let target = try FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/\(server.processIdentifier)/fd/\(stream)")
+            #expect(target == "/dev/null")
+        }
+    }
+
     @Test func theFirstSignalDrainsTheSecondEnds() async throws {
         let server = try ServeProcess(flow: Self.holding)
         let address = try #require(server.address, "\(server.stderr)")
