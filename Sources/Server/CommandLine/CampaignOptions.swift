@@ -30,7 +30,7 @@ package struct CampaignOptions: Sendable {
         examples: [
             ("campaign nightly.yaml --report run/nightly", "calls every number of the list that nightly.yaml names"),
             (
-                "campaign --list numbers.csv --flow flows/caller.yaml --to sip:${target.number}@127.0.0.1:5060 --concurrency 20 --rate 5",
+                "campaign --list numbers.csv --flow flows/caller.yaml --to 'sip:${target.number}@127.0.0.1:5060' --concurrency 20 --rate 5",
                 "the same without a file"
             ),
             (
