@@ -51,7 +51,7 @@ import Testing
 
         init(
             _ parties: String, caller: String = PartyTests.caller, flows: [String] = [PartyTests.agent], mark: String = "",
-            callers: ((inout EngineSettings) -> Void)? = nil, system: @escaping System
+            recordings: String? = nil, callers: ((inout EngineSettings) -> Void)? = nil, system: @escaping System
         ) throws {
             folder = try TemporaryFolder()
             let text = """
@@ -69,7 +69,7 @@ import Testing
             let surroundings = PartyDesk.Surroundings(
                 callers: engine, callerFlow: try Self.flow(caller),
                 flows: try zip(plan.parties, flows + flows + flows).map { try $0.flow == nil ? nil : Self.flow($1) },
-                recordings: folder.url.path
+                recordings: recordings ?? folder.url.path
             ) { arguments in
                 var environment = FlowEnvironment()
                 environment.arguments = arguments
@@ -331,6 +331,41 @@ import Testing
         #expect(Self.missed(try bench.finish()) == [])
         #expect(status == 404)
         #expect(bench.strays == ["a call to 555 belongs to no test"])
+    }
+
+    /// What a stranger's request says is told in one line that steers no terminal, and in no more words than are of use.
+    @Test func theWordsOfAStrangerAreTamed() throws {
+        let bench = try Bench("  agent: { number: \"200\", flow: b.yaml }", system: Self.bridging(to: "sip:200@192.0.2.2"))
+        let stranger = try bench.world.engine(at: "192.0.2.66")
+        for user in ["%1b%5b2J%0aall", String(repeating: "5", count: 300)] {
+            _ = try stranger.shard(0).place(CallRequest(target: "sip:\(user)@192.0.2.2"))
+        }
+        try bench.begin(after: .seconds(1))
+        #expect(Self.missed(try bench.finish()) == [])
+        #expect(
+            bench.strays.sorted() == [
+                "a call to \(String(repeating: "5", count: 99))… belongs to no test",
+                #"a call to \u{1b}[2J\u{a}all belongs to no test"#
+            ])
+    }
+
+    /// A row that has no number for a party calls nobody: its destination stays unknown.
+    @Test func aPartyAtNoNumber() throws {
+        let bench = try Bench(
+            "  agent: { number: \"${target.number}\", flow: b.yaml }", system: Self.bridging(to: "sip:200@192.0.2.2"))
+        var attempt = CampaignAttempt(row: 1, number: 1, target: .object(["number": .string("")]))
+        #expect(attempt.fill(from: bench.plan) == "`number` of the party `agent` is empty")
+        #expect(attempt.destination.isEmpty)
+    }
+
+    /// What cannot be recorded cannot be compared: that is no agreement.
+    @Test func recordingsThatCannotBeMade() throws {
+        let bench = try Bench(
+            "  agent: { number: \"200\", flow: b.yaml }", recordings: "/dev/null/nowhere",
+            system: Self.bridging(to: "sip:200@192.0.2.2"))
+        try bench.begin()
+        let missed = Self.missed(try bench.finish())
+        #expect(missed.count == 2 && missed.allSatisfy { $0.contains(" is recorded: ") }, "\(missed)")
     }
 
     /// Ctrl-C twice: both halves are over at once.

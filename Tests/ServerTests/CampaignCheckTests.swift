@@ -55,6 +55,15 @@ import Testing
                     "f.yaml:1:1: error: the party `agent` is called, and this flow is for calls that go out; "
                         + "write `direction: inbound` or `both`"
                 ])
+        // At no number nobody is called; a name that is too long for files of that name.
+        #expect(
+            try Self.findings(one, list: "number,agent\n1,\n", flow: Self.flow)
+                == ["list.csv:2:1: error: this row cannot be called: `number` of the party `agent` is empty; look at the columns"]
+        )
+        let long = String(repeating: "a", count: 65)
+        #expect(
+            try Self.findings(one.replacing("agent:", with: "\(long):"), list: "number,agent\n1,2\n", flow: Self.flow)
+                == ["c.yaml:5:12: error: a party's name has at most 64 signs; write `agent:`"])
         let missing = one.replacing("f.yaml, number", with: "g.yaml, number")
         #expect(try Self.findings(missing, list: "number,agent\n1,2\n", flow: Self.flow).first?.contains("g.yaml") == true)
     }

@@ -135,6 +135,8 @@ import Testing
                 try await CampaignCommand.run(options, stops: StopRequests()) { _ in }
             }
             #expect(failure?.message.hasPrefix("the line desk, by which a party is called, is not registered") == true)
+            // No call was begun: the same line can be run again.
+            #expect(!FileManager.default.fileExists(atPath: folder.path("report/campaign.db")))
         }
     }
 

@@ -46,6 +46,10 @@ final class OutgoingTarget {
             }
         }
         guard let uri = try? URI(whole) else { throw invalid("\"\(text)\" is no SIP URI (sip:user@host)") }
+        // Read leniently from others, and never written (RFC 3261 section 25.1: a user has a character at least).
+        guard !uri.octetsOfURI.drop(while: { $0 != UInt8(ascii: ":") }).dropFirst().starts(with: "@".utf8) else {
+            throw invalid("\"\(text)\" has no user before its @")
+        }
         guard uri.scheme != .tel else { throw invalid("\"\(text)\": a number is called through a line (line:NAME/number)") }
         guard uri.isSIP else { throw invalid("\"\(text)\": only sip:, sips: and tel: targets can be called") }
         goesByRegistration = way?.registration != nil

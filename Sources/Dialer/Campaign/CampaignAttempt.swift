@@ -43,7 +43,7 @@ extension CampaignAttempt {
         self.worker = worker
     }
 
-    /// Evaluates what the plan says about the row. Returns why that cannot be done: nobody is called then.
+    /// Evaluates what the plan says about the row. Returns why that cannot be done: nobody is called then, and `destination` stays empty.
     package mutating func fill(from plan: CampaignPlan) -> String? {
         let scope = MapScope(["target": target, "campaign": .object(["name": .string(plan.name)])])
         do throws(ExpressionError) {
@@ -55,8 +55,12 @@ extension CampaignAttempt {
                 for (name, value) in party.vars { called.variables[name] = try value.evaluate(in: scope) }
                 return called
             }
+            if to.isEmpty { return "`to` is empty" }
+            if let (party, _) = zip(plan.parties, parties).first(where: { $1.number?.isEmpty == true }) {
+                return "`number` of the party `\(party.name)` is empty"
+            }
             destination = to
-            return to.isEmpty ? "`to` is empty" : nil
+            return nil
         } catch {
             return error.message
         }

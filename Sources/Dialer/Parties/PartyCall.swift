@@ -17,6 +17,7 @@ final class PartyCall: FlowObserver {
     private var hasSecretKeys = false
     private var recording: Recording?
     private var recordedFrom: Instant?
+    private var recordingFailure = ""
 
     init(_ name: String, _ call: Call, _ flow: Flow, _ environment: FlowEnvironment, recordingTo path: String?) {
         self.name = name
@@ -41,9 +42,11 @@ final class PartyCall: FlowObserver {
             callID: call.sipCallID ?? "")
         half.keysSent = keysSent
         half.hasSecretKeys = hasSecretKeys
+        half.recordingFailure = recordingFailure
         if let recording {
             half.recordedFrom = recordedFrom
             half.recording = await closed(recording)
+            if let result = half.recording, !result.complete { half.recordingFailure = result.detail }
         }
         return half
     }
@@ -52,7 +55,11 @@ final class PartyCall: FlowObserver {
         // A flow that records has the call's recorder for itself.
         guard let path, recording == nil, !flow.uses("record") else { return }
         recordedFrom = call.loop.now
-        recording = try? call.record(RecordingRequest(path: path, channels: .stereo))
+        do throws(CallControlError) {
+            recording = try call.record(RecordingRequest(path: path, channels: .stereo))
+        } catch {
+            recordingFailure = error.words
+        }
     }
 
     private func closed(_ recording: Recording) async -> RecordingResult? {

@@ -19,6 +19,8 @@ package struct PartyHalf: Sendable {
     package var hasSecretKeys = false
     /// Both sides: the far one left, this one right. nil: it was not recorded.
     package var recording: RecordingResult?
+    /// Why the recording that was wanted is not there, or not whole; empty when it is.
+    package var recordingFailure = ""
     /// The time of the recording's first sample.
     package var recordedFrom: Instant?
 
@@ -68,4 +70,7 @@ package struct PartyOutcome: Sendable {
     package var strays: [String] = []
     /// It was ended from outside.
     package var wasInterrupted = false
+
+    /// Those that there were, the caller's first.
+    package var halves: [PartyHalf] { [caller] + parties.compactMap(\.half) }
 }

@@ -12,27 +12,29 @@ package enum PartyJudge {
     /// Compares the recordings of both halves. Reads files.
     package static func listen(_ outcome: PartyOutcome) -> PartyOutcome {
         var outcome = outcome
-        guard outcome.parties.contains(where: { $0.half?.recording != nil }), let caller = sides(of: outcome.caller) else {
+        guard outcome.parties.contains(where: { $0.half?.recording != nil }), let caller = sides(of: &outcome.caller) else {
             return outcome
         }
         for index in outcome.parties.indices where outcome.parties[index].plan.comparesAudio {
-            guard let half = outcome.parties[index].half, let party = sides(of: half),
-                let span = both(outcome.caller, half)
-            else { continue }
+            guard var half = outcome.parties[index].half else { continue }
+            let party = sides(of: &half)
+            outcome.parties[index].half = half
+            guard let party, let span = both(outcome.caller, half) else { continue }
             outcome.parties[index].heard = PartySound.compare(caller.said, heard: party.heard, during: span)
             outcome.parties[index].wasHeard = PartySound.compare(party.said, heard: caller.heard, during: span)
         }
         return outcome
     }
 
-    private static func sides(of half: PartyHalf) -> (said: PartySound.Side, heard: PartySound.Side)? {
-        guard let recording = half.recording, let start = half.recordedFrom else { return nil }
+    private static func sides(of half: inout PartyHalf) -> (said: PartySound.Side, heard: PartySound.Side)? {
+        guard let recording = half.recording, let start = half.recordedFrom, half.recordingFailure.isEmpty else { return nil }
         do throws(PromptError) {
             return (
                 PartySound.Side(try PromptFile.read(recording.path, channel: 1), start: start),
                 PartySound.Side(try PromptFile.read(recording.path, channel: 0), start: start)
             )
         } catch {
+            half.recordingFailure = "\(error)"
             return nil
         }
     }
@@ -47,7 +49,10 @@ package enum PartyJudge {
 
     /// What both halves have to agree about, beside the expectations of their flows.
     package static func expectations(_ outcome: PartyOutcome) -> [Expectation] {
-        var all: [Expectation] = []
+        // What was not recorded cannot have agreed.
+        var all = outcome.halves.filter { !$0.recordingFailure.isEmpty }.map {
+            Expectation(name: "\($0.name) is recorded", passed: false, actual: $0.recordingFailure)
+        }
         for party in outcome.parties {
             all += calling(party)
             guard let half = party.half else { continue }

@@ -26,8 +26,12 @@ struct PartyReader {
             sink.error(at: place, "the caller is `caller` already", mend: "choose another name for who is called")
         } else if name.isEmpty || !name.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }) {
             sink.error(at: place, "a party's name has letters, digits, - and _", mend: "write `agent:`")
+        } else if name.count > Self.longestName {
+            sink.error(at: place, "a party's name has at most \(Self.longestName) signs", mend: "write `agent:`")
         }
     }
+
+    private static let longestName = 64
 
     private func party(_ name: String, _ map: MappingReader) -> PartyPlan? {
         let calls = map.choice("called", PartyPlan.Calls.self) ?? .once

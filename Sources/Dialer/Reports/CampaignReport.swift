@@ -199,7 +199,8 @@ enum JUnit {
             "<testcase classname=\"\(Markup.escaped(name))\" name=\"row \(row.row): \(Markup.escaped(row.destination))\" time=\"\(time)\""
         guard row.verdict != .passed else { return head + "/>\n" }
         let tag = row.verdict == .failed ? "failure" : "error"
-        var text = "attempt \(row.number) ended: \(row.status) \(row.cause) \(row.detail)\n"
+        let detail = row.detail.isEmpty ? "" : " \(row.detail)"
+        var text = "attempt \(row.number) ended: \(row.status) \(row.cause)\(detail)\n"
         for party in row.parties { text += "\(party.name): \(party.ending)\n" }
         for missed in row.missed { text += "expected: \(missed.name)\nactual: \(missed.actual)\n" }
         if let ladder = row.ladder { text += "\n\(ladder)\n" }

@@ -367,7 +367,7 @@ package final class FlowRun {
 
 extension CallControlError {
     /// For a log line.
-    var words: String {
+    package var words: String {
         switch self {
         case .wrongState(let operation, let why), .invalid(let operation, let why): "\(operation): \(why)"
         case .noMedia(let operation): "\(operation) needs audio and there is none yet"

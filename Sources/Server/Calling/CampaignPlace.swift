@@ -17,9 +17,18 @@ struct CampaignPlace: Sendable {
     /// What was there before.
     let before: CampaignStore.Counts
 
-    func close() {
+    /// The database of this process alone, when it was made by this one; nil otherwise.
+    private let made: String?
+
+    /// - Parameter forgets: no call was begun, so that the same line can be run again: a database that was made for it goes.
+    func close(forgets: Bool) {
         database.close()
+        if forgets, let made { Self.remove(made) }
         lock.release()
+    }
+
+    private static func remove(_ path: String) {
+        for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
     }
 
     /// Opens it, takes the list in and puts in order what a killed process left.
@@ -38,6 +47,7 @@ struct CampaignPlace: Sendable {
                 throw CommandFailure(.wrong, "there is no campaign in \(folder) to go on with", mend: "leave --resume out")
             }
         }
+        made = workers == nil && !exists ? path : nil
         try OutputFolder.make(folder)
         lock = try Self.lock(folder)
         if let workers {
@@ -63,11 +73,9 @@ struct CampaignPlace: Sendable {
             before = try CampaignStore.storing(database) { connection throws(StoreError) in try CampaignStore.counts(connection) }
         } catch {
             database.close()
+            // A list that is refused leaves nothing behind.
+            if let made { Self.remove(made) }
             lock.release()
-            // A list that is refused leaves nothing behind, so that the same line can be run again.
-            if workers == nil, !exists {
-                for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) }
-            }
             throw CampaignCommand.failure(error)
         }
     }

@@ -137,7 +137,7 @@ final class PartyHost: Sendable {
         if result.verdict != .passed {
             result.ladder = CallLadders.ladder(halves.map { (name: $0.0, messages: $0.1) }, between: "system under test")
         } else {
-            for half in [outcome.caller] + outcome.parties.compactMap(\.half) {
+            for half in outcome.halves {
                 if let path = half.recording?.path { OutputFolder.remove(path) }
             }
         }

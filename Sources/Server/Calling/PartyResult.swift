@@ -28,7 +28,9 @@ struct PartyResult {
 
     /// The caller's own verdict first: parties that agree make no call good that failed.
     private var verdict: AttemptResult.Verdict {
-        let isBroken = outcome.parties.contains { $0.half?.outcome.result == .error }
+        let isBroken =
+            outcome.parties.contains { $0.half?.outcome.result == .error }
+            || outcome.halves.contains { !$0.recordingFailure.isEmpty }
         return switch caller.verdict {
         case .error: .error
         case _ where isBroken: .error

@@ -28,7 +28,8 @@ package enum CampaignCommand {
         let folder = options.report ?? "run/\(plan.name)"
         let place = try CampaignPlace(
             plan, flow: flow, folder: folder, workers: options.workers, lease: options.lease, resume: options.resume)
-        defer { place.close() }
+        var hasBegun = false
+        defer { place.close(forgets: !hasBegun) }
         if place.inTheAir > 0 {
             progress("\(place.inTheAir) calls were in the air when the campaign was killed: they are not made again")
         }
@@ -60,6 +61,7 @@ package enum CampaignCommand {
             host = parties
         }
         defer { host?.close() }
+        hasBegun = true
         let (problem, figures) = await CampaignDialer(
             plan, flow, party, ladders, place, control, recordsInto: options.records ? absolute : nil, parties: host
         ).run(

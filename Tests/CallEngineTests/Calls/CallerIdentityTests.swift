@@ -176,8 +176,11 @@ import Testing
             #expect(scene.atCarrier?.to.uri == expected)
             #expect(scene.atCarrier?.to.user == (target.hasPrefix("tel:7") ? "7042" : "+15550199"))
         }
-        #expect(throws: CallControlError.self) {
-            try VirtualWorld(seed: 1).engine(at: "192.0.2.9").shard(0).place(CallRequest(target: "tel:+1"))
+        // A number needs a line, and an @ a user before it.
+        for target in ["tel:+1", "sip:@192.0.2.3"] {
+            #expect(throws: CallControlError.self) {
+                try VirtualWorld(seed: 1).engine(at: "192.0.2.9").shard(0).place(CallRequest(target: target))
+            }
         }
         #expect(try URI("tel:call-me").telephoneSubscriber == nil)
         #expect(try URI("sip:7042;phone-context=x@h").numberOrUser == "7042;phone-context=x", "no telephone number")
