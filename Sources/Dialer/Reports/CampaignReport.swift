@@ -61,21 +61,25 @@ package struct CampaignSummary: Equatable, Sendable {
 
     package var text: String {
         var lines = [
-            "\(name): \(counts.targets) targets, \(counts.passed) passed, \(counts.failed) failed, \(counts.error) errors of this side"
+            "\(name): \(Self.counted(counts.targets, "target")), \(counts.passed) passed, \(counts.failed) failed, "
+                + "\(Self.counted(counts.error, "error")) of this side"
                 + (counts.waiting > 0 ? ", \(counts.waiting) not called" : "")
         ]
-        lines.append("  \(counts.attempts) calls in \(JSONText.number(elapsed, digits: 1).text) s")
+        lines.append("  \(Self.counted(counts.attempts, "call")) in \(JSONText.number(elapsed, digits: 1).text) s")
         if setUp.count > 0 { lines.append("  set-up through the system: \(Self.quantiles(setUp)) ms") }
         if latency.count > 0 { lines.append("  audio through the system: \(Self.quantiles(latency)) ms") }
         for (status, count) in byStatus.sorted(by: { $0.key < $1.key }) { lines.append("  \(status): \(count)") }
         for (cause, count) in byCause.sorted(by: { $0.key < $1.key }) { lines.append("  \(cause): \(count)") }
         if inTheAir > 0 {
-            lines.append("  \(inTheAir) were in the air when the campaign was killed: what became of them is not known")
+            let calls = Self.counted(inTheAir, "call")
+            lines.append("  \(calls) in the air when the campaign was killed: what became of them is not known")
         }
         if wasStopped { lines.append("  the stop rule ended it: too many calls failed") }
         if wasCut { lines.append("  it was cut short; --resume calls the rest") }
         return lines.joined(separator: "\n")
     }
+
+    private static func counted(_ count: Int, _ word: String) -> String { "\(count) \(word)\(count == 1 ? "" : "s")" }
 }
 
 package enum CampaignReport {

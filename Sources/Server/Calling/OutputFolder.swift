@@ -22,4 +22,7 @@ package enum OutputFolder {
 
     /// Removes a file that is no longer wanted; one that is not there is no problem.
     static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+
+    /// Removes a folder in which there is nothing.
+    static func removeEmpty(_ path: String) { rmdir(path) }
 }

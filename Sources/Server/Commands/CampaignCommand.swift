@@ -51,6 +51,7 @@ package enum CampaignCommand {
         }
         defer { metrics?.close() }
         if options.records || !plan.parties.isEmpty { try OutputFolder.make("\(folder)/audio") }
+        defer { OutputFolder.removeEmpty("\(folder)/audio") }
         let absolute = CallCommand.absolute(folder)
         var host: PartyHost?
         if !plan.parties.isEmpty {
