@@ -125,6 +125,15 @@ package final class AudioCapabilities: Sendable {
         lines.append(linesOf: formats)
         (formatList, formatLines) = (list.octets, lines.octets)
     }
+
+    /// The same with some of its codecs only; nil when none is left.
+    package func only(_ isKept: (AudioCodec) -> Bool) -> AudioCapabilities? {
+        let kept = codecs.filter(isKept)
+        guard !kept.isEmpty else { return nil }
+        return AudioCapabilities(
+            codecs: kept, preference: preference, telephoneEvents: telephoneEvents, comfortNoise: comfortNoise,
+            packetTime: packetTime, offersRTCPMux: offersRTCPMux)
+    }
 }
 
 /// A payload number and the encoding that it stands for.

@@ -40,7 +40,8 @@ package enum OfferAnswerError: Error, Equatable, Sendable, CaseIterable {
 }
 
 package struct OfferAnswer: Sendable {
-    package let capabilities: AudioCapabilities
+    /// Those of the next offer or answer.
+    package var capabilities: AudioCapabilities
     /// Where we take RTP. A change is told with the next offer or answer.
     package var local: SocketAddress
     /// nil: the port after `local`'s (RFC 3550 section 11); told with a=rtcp otherwise.

@@ -20,6 +20,13 @@ extension MediaSession {
     package func answer(_ offer: ArraySlice<UInt8>) throws(MediaError) -> [UInt8] {
         let description = try parse(offer)
         let answer: [UInt8]
+        let all = negotiation.capabilities
+        if let other = bridge?.other.codec, all.codecs.contains(.g729) {
+            // What cannot be made of the other leg's codec would leave both sides in silence (RFC 3261 section 14.2: all stays as it is).
+            guard let fitting = all.only({ ($0 == .g729) != other.isCoded }) else { throw .noCommonCodec }
+            negotiation.capabilities = fitting
+        }
+        defer { negotiation.capabilities = all }
         do throws(OfferAnswerError) {
             answer = try takeOffer(description)
         } catch {

@@ -145,6 +145,34 @@ import Testing
         call.world.end()
     }
 
+    /// Formats of both legs; what one of them changes to, and what it is answered; nil: 488.
+    @Test(
+        arguments: [
+            ("0", "18", nil), ("0", "18 0", "0"), ("0", "8 18", "8"), ("18", "0", nil), ("18", "0 18", "18")
+        ] as [(String, String, String?)])
+    func aBridgedLegDoesNotChangeToWhatTheOtherCannotHear(formats: String, change: String, answer: String?) throws {
+        let world = MediaWorld()
+        let peers = [try RawPeer(world.loop), try RawPeer(world.loop, port: 4002)]
+        let codecs = ["g729", "pcmu", "pcma"]
+        let legs = try peers.map { try world.answering($0.description(formats: formats), codecs: codecs).session }
+        legs[0].connect(to: legs[1])
+        let before = legs[0].codecName
+        let offer = peers[0].description(formats: change, events: false, version: 2)
+        if let answer {
+            #expect(String(decoding: try legs[0].answer(offer), as: UTF8.self).contains("RTP/AVP \(answer)\r\n"))
+        } else {
+            #expect(throws: MediaError.noCommonCodec) { try legs[0].answer(offer) }
+            #expect(legs[0].codecName == before)
+        }
+        // Alone again it may.
+        legs[0].disconnect()
+        let first = change.prefix { $0 != " " }
+        let last = try legs[0].answer(peers[0].description(formats: change, events: false, version: 3))
+        #expect(String(decoding: last, as: UTF8.self).contains("RTP/AVP \(first)\r\n"))
+        for peer in peers { peer.close() }
+        world.end()
+    }
+
     @Test func itsQualityIsToldWithoutDecoding() {
         var media = MediaReport()
         media.received = 1000
