@@ -28,6 +28,8 @@ package enum PartyJudge {
 
     private static func sides(of half: inout PartyHalf) -> (said: PartySound.Side, heard: PartySound.Side)? {
         guard let recording = half.recording, let start = half.recordedFrom, half.recordingFailure.isEmpty else { return nil }
+        // Too short a call has no audio.
+        guard recording.length > .zero else { return nil }
         do throws(PromptError) {
             return (
                 PartySound.Side(try PromptFile.read(recording.path, channel: 1), start: start),
