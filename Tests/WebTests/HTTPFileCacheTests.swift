@@ -54,8 +54,15 @@ private final class CacheWorld {
         says.withLock { $0[path] = HTTPResponse(status: status, headers: headers, body: Array(body.utf8)) }
     }
 
+    /// Of a machine that has much else to do.
+    private static let patient = {
+        var limits = HTTPFileLimits()
+        limits.time = .seconds(300)
+        return limits
+    }()
+
     func cache(
-        _ limits: HTTPFileLimits = HTTPFileLimits(), refuses: @escaping @Sendable (String) -> String? = { _ in nil }
+        _ limits: HTTPFileLimits = patient, refuses: @escaping @Sendable (String) -> String? = { _ in nil }
     ) -> HTTPFileCache {
         let (clock, troubles) = (clock, troubles)
         return HTTPFileCache(
