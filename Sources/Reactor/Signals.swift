@@ -15,6 +15,9 @@ package enum ProcessSignal: Int32, CaseIterable, Sendable {
 
     /// From now on nothing happens by it.
     package static func ignore(_ signal: ProcessSignal) { _ = rw_signal_ignore(signal.rawValue) }
+
+    /// Nothing happens by it, as after `nohup`.
+    package var isIgnored: Bool { rw_signal_is_ignored(rawValue) != 0 }
 }
 
 /// Brings signals to a loop: while it is open, its signals do not end the process but call `onSignal` on the loop. One for each signal

@@ -1,15 +1,17 @@
-// Ctrl-C and SIGTERM of commands that end by themselves.
+// Ctrl-C, SIGTERM and a terminal that is lost, of commands that end by themselves.
 
 import Reactor
 import Server
 
-/// Ctrl-C and SIGTERM, heard on a small loop of its own.
+/// What asks a command to end, heard on a small loop of its own: Ctrl-C, SIGTERM, and SIGHUP (the terminal is gone) unless the command was
+/// started so that it outlives that (`nohup`).
 struct InterruptSignal {
     private let loop: EpollLoop
 
     init(
-        _ signals: [ProcessSignal] = [.terminate, .interrupt], _ action: @escaping @Sendable () -> Void
+        _ more: [ProcessSignal] = [], _ action: @escaping @Sendable () -> Void
     ) throws(SystemError) {
+        let signals = [.terminate, .interrupt] + (ProcessSignal.hangup.isIgnored ? [] : [.hangup]) + more
         let loop = try EpollLoop(name: "signals")
         self.loop = loop
         try loop.start()

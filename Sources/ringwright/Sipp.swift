@@ -11,7 +11,7 @@ func runSipp(_ words: [String]) -> Int32 {
     ProcessSignal.ignore(.user2)
     if words.contains("-bg") { return goToBackground(words.filter { $0 != "-bg" }) }
     let control = ScenarioProgram.Control()
-    let signals = try? InterruptSignal([.terminate, .interrupt, .user1]) { control.quit() }
+    let signals = try? InterruptSignal([.user1]) { control.quit() }
     defer { signals?.stop() }
     let keyboard = words.contains("-nostdin") ? nil : Keyboard { control.press($0) }
     defer { keyboard?.stop() }

@@ -42,7 +42,7 @@ enum TerminalState {
 
     /// Signals that end the process and that nobody else hears.
     private static func restoreOnSignals() {
-        for number in [SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE] {
+        for number in [SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE] {
             signal(number) { number in
                 TerminalState.restore()
                 signal(number, SIG_DFL)

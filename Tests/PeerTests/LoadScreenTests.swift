@@ -83,7 +83,7 @@ struct LoadScreenTests {
     }
 
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT]) func aSignalGivesTheTerminalBack(_ number: Int32) throws {
-        let isOrderly = number == SIGTERM || number == SIGINT
+        let isOrderly = number != SIGQUIT
         let steps =
             isOrderly
             ? #"[{"await": " active", "signal": \#(number)}, {"await": "draining"}]"#
@@ -94,10 +94,10 @@ struct LoadScreenTests {
         #expect(isOrderly ? screen.status > 0 : screen.status == -number)
     }
 
-    /// A terminal that can't: lines, as for a pipe that somebody watches.
-    @Test func aDumbTerminalGetsLines() throws {
-        let screen = try Self.run(#"[{"await": " active", "keys": "d"}]"#, environment: ["TERM": "dumb"])
+    /// A terminal that can't: lines, as for a pipe that somebody watches. Who quits waits for nobody.
+    @Test(arguments: [("d", "1s"), ("q", "50s")]) func aDumbTerminalGetsLines(key: String, hold: String) throws {
+        let screen = try Self.run(#"[{"await": " active", "keys": "\#(key)"}]"#, hold: hold, environment: ["TERM": "dumb"])
         #expect(screen.left == 0 && !screen.output.contains("\u{1B}["))
-        #expect(screen.output.contains("no new calls"))
+        #expect(screen.output.contains("waiting for those that run") == (key == "d"), "\(screen.output)")
     }
 }

@@ -164,6 +164,11 @@ int rw_signal_ignore(int number) {
     return sigaction(number, &action, NULL);
 }
 
+int rw_signal_is_ignored(int number) {
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 int rw_pipe(int ends[2]) { return pipe2(ends, O_NONBLOCK | O_CLOEXEC); }
 
 int rw_spawn(int *process, char *const words[], int input, int output, int errors) {

@@ -60,8 +60,7 @@ struct LoadStage: Sendable {
                 screen?.pause()
                 run.pause()
             case "d": stops.request()
-            // Drains and ends.
-            case "q": while stops.count < 2 { stops.request() }
+            case "q": stops.request(atOnce: true)
             default: progress(Self.keyWords)
             }
         }

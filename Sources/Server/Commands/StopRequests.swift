@@ -17,9 +17,10 @@ package final class StopRequests: Sendable {
     package var count: Int { state.withLock { $0.count } }
 
     /// Somebody wants the command to end.
-    package func request() {
+    /// - Parameter atOnce: calls that run are not waited for, as if it had been asked for before.
+    package func request(atOnce: Bool = false) {
         let (count, handler) = state.withLock { state in
-            state.count += 1
+            state.count = max(state.count + 1, atOnce ? 2 : 1)
             return (state.count, state.handler)
         }
         handler?(count)

@@ -61,6 +61,7 @@ unsigned long rw_thread_self(void);
 /// From now on the signal's number is written as one octet to `fd`; -1 gives the signal its default effect again.
 int rw_signal_catch(int number, int fd);
 int rw_signal_ignore(int number);
+int rw_signal_is_ignored(int number);
 
 /// pipe2(2): not blocking, closed on exec.
 int rw_pipe(int ends[2]);
