@@ -51,12 +51,16 @@ package final class DigitInbox {
     package private(set) var history = ""
     /// While true, keys stay out of `history`.
     package var isSecret = false
+    /// Some keys were kept out of it.
+    package private(set) var hasSecrets = false
     private static let capacity = 256
 
     package init() {}
 
     package func receive(_ event: DigitEvent) {
-        if event.phase == .began, !isSecret { history.append(event.digit.character) }
+        if event.phase == .began {
+            if isSecret { hasSecrets = true } else { history.append(event.digit.character) }
+        }
         if let reader {
             reader(event)
         } else {
@@ -77,7 +81,9 @@ package final class DigitInbox {
 
     /// Takes the keys that wait out of `history`: they turn out to be secret.
     package func hideWaiting() {
-        history.removeLast(min(history.count, waiting.reduce(0) { $0 + ($1.phase == .began ? 1 : 0) }))
+        let count = min(history.count, waiting.reduce(0) { $0 + ($1.phase == .began ? 1 : 0) })
+        history.removeLast(count)
+        if count > 0 { hasSecrets = true }
     }
 
     /// Forgets what waits.

@@ -14,7 +14,7 @@ final class PartyCall: FlowObserver {
     /// Where it is recorded; nil: it is not.
     private let path: String?
     private var keysSent: [(at: Instant, keys: String)] = []
-    private var hasSecretKeys = false
+    private var hasSentSecrets = false
     private var recording: Recording?
     private var recordedFrom: Instant?
     private var recordingFailure = ""
@@ -41,7 +41,7 @@ final class PartyCall: FlowObserver {
             name: name, info: call.info, end: end, outcome: outcome, digitsReceived: call.digits.history,
             callID: call.sipCallID ?? "")
         half.keysSent = keysSent
-        half.hasSecretKeys = hasSecretKeys
+        half.hasSecretKeys = hasSentSecrets || call.digits.hasSecrets
         half.recordingFailure = recordingFailure
         if let recording {
             half.recordedFrom = recordedFrom
@@ -71,7 +71,7 @@ final class PartyCall: FlowObserver {
 
     func flow(_ run: FlowRun, did event: FlowEvent) {
         switch event {
-        case .digitsSent("***"), .collected("***", _): hasSecretKeys = true
+        case .digitsSent("***"): hasSentSecrets = true
         case .digitsSent(let keys): keysSent.append((call.loop.now, String(keys.filter { Digit($0) != nil })))
         default: break
         }

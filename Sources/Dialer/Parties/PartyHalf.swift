@@ -15,7 +15,7 @@ package struct PartyHalf: Sendable {
     package var callID: String
     /// Keys that the flow sent, with the time at which it began to.
     package var keysSent: [(at: Instant, keys: String)] = []
-    /// Some of its keys are secret: they cannot be compared.
+    /// Some of the keys that it sent or got are secret.
     package var hasSecretKeys = false
     /// Both sides: the far one left, this one right. nil: it was not recorded.
     package var recording: RecordingResult?
@@ -29,6 +29,12 @@ package struct PartyHalf: Sendable {
     var talk: ClosedRange<Instant>? {
         guard let answered = info.answered else { return nil }
         return answered...max(answered, info.ended ?? answered)
+    }
+
+    fileprivate mutating func hideKeys() {
+        keysSent = []
+        outcome.digitsSent = ""
+        digitsReceived = ""
     }
 
     /// This end hung up.
@@ -73,4 +79,12 @@ package struct PartyOutcome: Sendable {
 
     /// Those that there were, the caller's first.
     package var halves: [PartyHalf] { [caller] + parties.compactMap(\.half) }
+    package var hasSecretKeys: Bool { halves.contains(where: \.hasSecretKeys) }
+
+    /// What is secret at one half is known at the others: where there are secret keys, those of no half are told.
+    mutating func hideSecretKeys() {
+        guard hasSecretKeys else { return }
+        caller.hideKeys()
+        for index in parties.indices { parties[index].half?.hideKeys() }
+    }
 }

@@ -107,8 +107,8 @@ package enum PartyJudge {
     }
 
     private static func digits(_ outcome: PartyOutcome, _ half: PartyHalf, _ span: ClosedRange<Instant>) -> [Expectation] {
+        guard !outcome.hasSecretKeys else { return [] }
         let caller = outcome.caller
-        guard !caller.hasSecretKeys, !half.hasSecretKeys else { return [] }
         var all: [Expectation] = []
         let pressed = caller.keysSent.filter { span.contains($0.at) }.map(\.keys).joined()
         if !pressed.isEmpty || !half.digitsReceived.isEmpty {
@@ -116,7 +116,7 @@ package enum PartyJudge {
         }
         // With several parties the caller hears the keys of all of them: those are compared once, with the last that was answered.
         let talking = outcome.parties.compactMap(\.half).filter(\.wasAnswered)
-        guard talking.last?.name == half.name, !talking.contains(where: \.hasSecretKeys) else { return all }
+        guard talking.last?.name == half.name else { return all }
         let answered = talking.flatMap(\.keysSent).sorted { $0.at < $1.at }.map(\.keys).joined()
         if !answered.isEmpty || !caller.digitsReceived.isEmpty {
             let names = talking.filter { !$0.keysSent.isEmpty }.map(\.name).joined(separator: ", ")

@@ -129,6 +129,7 @@ final class PartyTest {
         outcome.lostByes = lostByes
         outcome.strays = strays
         outcome.wasInterrupted = wasInterrupted
+        outcome.hideSecretKeys()
         onOver(outcome)
     }
 }
