@@ -112,6 +112,27 @@ import Testing
         #expect(try text("summary.json").contains("\"setup\":{"))
     }
 
+    /// Numbers and words of the far end are no formulas for whoever opens the table, and numbers stay numbers.
+    @Test func noCellIsAFormula() throws {
+        let bench = try CampaignTests.Bench("number\n1\n")
+        let plan = try CampaignTests.Bench.plan().replacingTarget()
+        _ = try bench.open(plan)
+        let numbers = ["=HYPERLINK(\"http://192.0.2.1\")", "@SUM(1)", "+1+cmd", "-1|x", "+49301234", "-5", "200"]
+        bench.go(plan) { _ in
+            let parties = numbers.map { Value.object(["party": .string("agent"), "calls": .int(1), "number": .string($0)]) }
+            let json = Value.object(["parties": .list(parties)]).json
+            return (.seconds(1), AttemptResult(verdict: .passed, cause: .normal, status: 200, json: json))
+        }
+        let folder = bench.folder.path()
+        _ = try bench.database!.performAndWait { connection throws(StoreError) in
+            try CampaignReport.write("formulas", into: folder, wasStopped: false, wasCut: false, connection)
+        }
+        let reader = try CSVReader(path: bench.folder.appending(path: "calls.csv").path())
+        var cells: [String] = []
+        while let row = try reader.next() { cells.append(row.fields[2]) }
+        #expect(cells.dropFirst(2) == numbers[..<4].map { "'\($0)" } + numbers[4...])
+    }
+
     @Test func aFolderThatCannotBeWrittenIsNamed() throws {
         let bench = try CampaignTests.Bench("number\n1\n")
         let plan = try CampaignTests.Bench.plan().replacingTarget()

@@ -22,10 +22,8 @@ struct ReportedParty: Equatable, Sendable {
     let score: Double?
 
     /// The parties of a result; none when it has none.
-    static func all(in result: String) -> [ReportedParty] {
-        // Most campaigns have no parties, and results may be large.
-        guard result.contains("\"parties\":"), let value = try? Value.fromJSON(result) else { return [] }
-        guard case .list(let items)? = value["parties"] else { return [] }
+    static func all(in result: Value?) -> [ReportedParty] {
+        guard case .list(let items)? = result?["parties"] else { return [] }
         return items.map { ReportedParty($0) }
     }
 
