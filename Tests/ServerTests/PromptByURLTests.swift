@@ -102,24 +102,7 @@ private struct FileServer {
             cache: { folder: cache, megabytes: 10 }
             """
         let server = try ServeProcess(flow: flow, configuration: configuration)
-        let address = try #require(server.address, "\(server.stderr)")
-        let caller = try TemporaryFolder()
-        try caller.write(
-            """
-            flow: listens
-            direction: outbound
-            sections:
-              start:
-                - answer
-                - expect: { hears: { tone: { frequencies: [ 440 ] } }, within: 20s }
-                - wait: 10m
-            """, to: "listens.yaml")
-        guard
-            case .run(let arguments) = try CommandList.choose([
-                "call", "sip:1@\(address)", "--flow", caller.path("listens.yaml"), "--json"
-            ])
-        else { throw CommandFailure(.wrong, "no run") }
-        let outcome = try await CallCommand.run(CallOptions(arguments)) { _ in }
+        let outcome = try await server.call(hearing: "{ tone: { frequencies: [ 440 ] } }")
         #expect(outcome.output.contains("\"passed\":true"), "\(outcome) \(server.stderr)")
         #expect(server.says("went on: \(files.base)/none.wav: the server answered 404"), "\(server.stderr)")
         #expect(!server.stderr.contains("word"), "what stands in a query may be secret")

@@ -1,6 +1,7 @@
 // `ringwright serve` as a process of its own, as a service manager sees it: what it says, its signals, its exit status.
 
 import Foundation
+import Server
 import TestKit
 
 /// A server that runs until it is told to end; one that is left over is ended.
@@ -51,6 +52,23 @@ final class ServeProcess {
     var address: String? { line(after: "listening on udp:") }
     var secureAddress: String? { line(after: "listening on tls:") }
     var page: String? { line(after: "health and metrics on ") }
+
+    /// Calls it. The caller expects to hear this, and stays until the server hangs up.
+    func call(hearing sound: String) async throws -> CommandOutcome {
+        guard let address else { throw CommandFailure(.unable, "it takes no calls: \(stderr)") }
+        let caller = try TemporaryFolder()
+        try caller.write(
+            """
+            flow: listens
+            direction: outbound
+            sections: { start: [ answer, { expect: { hears: \(sound), within: 20s } }, { wait: 10m } ] }
+            """, to: "listens.yaml")
+        guard
+            case .run(let arguments) = try CommandList.choose(
+                ["call", "sip:1@\(address)", "--flow", caller.path("listens.yaml"), "--json"])
+        else { throw CommandFailure(.wrong, "no run") }
+        return try await CallCommand.run(CallOptions(arguments)) { _ in }
+    }
 
     var processIdentifier: Int32 { program.processIdentifier }
 

@@ -190,23 +190,7 @@ import Web
                 - hangup
             """
         let server = try ServeProcess(flow: flow, configuration: "cache: { folder: cache }\n")
-        let address = try #require(server.address, "\(server.stderr)")
-        let caller = try TemporaryFolder()
-        try caller.write(
-            """
-            flow: listens
-            direction: outbound
-            sections:
-              start:
-                - answer
-                - expect: { hears: speech, within: 20s }
-                - wait: 10m
-            """, to: "listens.yaml")
-        guard
-            case .run(let arguments) = try CommandList.choose(
-                ["call", "sip:1@\(address)", "--flow", caller.path("listens.yaml"), "--json"])
-        else { throw CommandFailure(.wrong, "no run") }
-        let outcome = try await CallCommand.run(CallOptions(arguments)) { _ in }
+        let outcome = try await server.call(hearing: "speech")
         #expect(outcome.output.contains("\"passed\":true"), "\(outcome) \(server.stderr)")
         server.signal(SIGTERM)
         #expect(server.status() == 0)

@@ -116,7 +116,7 @@ package final class ScenarioRun {
             userStores = freeUsers.map { _ in VariableStore(scenario.variables) }
         }
         writeStatistics()
-        every(.microseconds(Int64(options.statisticsInterval * 1000))) { $0.writeStatistics() }
+        every(.milliseconds(bounded: options.statisticsInterval)) { $0.writeStatistics() }
         every(.milliseconds(200)) { $0.files.flush() }
         every(.milliseconds(bounded: max(options.screenInterval, 100))) { $0.showProgress() }
         startWatchdog()

@@ -22,14 +22,7 @@ struct KamailioPartiesTests {
         """
     static let agent = """
         flow: agent
-        direction: inbound
-        sections:
-          call:
-            - ring
-            - answer
-            - wait: 300ms
-            - tone: { frequencies: [ 620 ], for: 800ms }
-            - wait: 30s
+        sections: { call: [ ring, answer, { wait: 300ms }, { tone: { frequencies: [ 620 ], for: 800ms } }, { wait: 30s } ] }
         """
 
     @Test func eachFaultIsToldByTheHalfThatMissedIt() async throws {
