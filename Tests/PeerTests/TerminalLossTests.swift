@@ -9,7 +9,9 @@ import Testing
     private static let flow = "flow: stays\ndirection: outbound\nsections: { call: [ answer, { wait: 50s }, hangup ] }\n"
 
     /// A target that answers, and the program that calls it until it is told to end.
-    private static func start(_ command: String, _ folder: TemporaryFolder, ignoring: Bool) throws -> (EngineUnderTest, PeerProgram) {
+    private static func start(
+        _ command: String, _ folder: TemporaryFolder, ignoring: Bool
+    ) throws -> (EngineUnderTest, PeerProgram) {
         let target = try EngineUnderTest { call, notes in
             try await call.answer()
             notes.add("answered")

@@ -177,7 +177,8 @@ enum CallsTable {
     /// A cell that a spreadsheet would take for a formula begins with an apostrophe, which makes it a text: words of the far end are among
     /// them. Numbers, also of telephones, stay as they are.
     private static func quoted(_ text: String) -> String {
-        let isFormula = text.first.map { "=+-@\t\r".contains($0) } == true && !text.dropFirst().allSatisfy { $0.isNumber || $0 == "." }
+        let isNumber = text.dropFirst().allSatisfy { $0.isNumber || $0 == "." }
+        let isFormula = text.first.map { "=+-@\t\r".contains($0) } == true && !isNumber
         let field = isFormula ? "'\(text)" : text
         guard field.contains(where: { $0 == "," || $0 == "\"" || $0.isNewline }) else { return field }
         return "\"\(field.replacing("\"", with: "\"\""))\""
