@@ -115,7 +115,7 @@ package final class FileCache: Sendable {
     }
 
     /// The SHA-256 of the key, in hexadecimal digits: safe in a file name, and nobody reads a secret from it.
-    private static func name(of key: String) -> String {
+    package static func name(of key: String) -> String {
         let octets = Array(key.utf8)
         var digest = [UInt8](repeating: 0, count: 32)
         var length: UInt32 = 0

@@ -21,7 +21,7 @@ package enum ProgramFailure: Error, Equatable, Sendable {
 /// Runs programs to their ends. It blocks: for workers.
 ///
 /// Each is a process group of its own, so that nothing of it is left; it gets our environment, no descriptor of ours, and no signal
-/// blocked. No shell reads its words.
+/// blocked. No shell reads its words. When our process is killed, so is the program.
 package final class ProgramRuns: Sendable {
     /// Readable from `stop` on.
     private let stopping: Int32

@@ -63,6 +63,9 @@ package final class VirtualLoop: EventLoop, @unchecked Sendable {
     @discardableResult
     package func run(for duration: Duration) -> Bool { run(until: clock + duration) }
 
+    /// The clock goes on and nothing is done: what is due meanwhile is late, as on a machine that stood still.
+    package func standStill(for duration: Duration) { clock = clock + duration }
+
     // MARK: Sockets
 
     package override func localAddress(toReach peer: IPAddress) -> IPAddress? { network.localAddress(toReach: peer) }

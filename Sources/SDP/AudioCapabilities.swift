@@ -170,8 +170,8 @@ package struct TelephoneEventFormat: Equatable, Sendable {
 
 /// What an exchange agreed on for the audio stream.
 package struct AudioAgreement: Equatable, Sendable {
-    /// What may arrive, with the numbers that it may arrive under: what we send first, comfort noise and telephone-event last. A peer that uses its own
-    /// number instead of ours is understood as well.
+    /// What may arrive, with the numbers that it may arrive under: what we send first, comfort noise and telephone-event last. A peer
+    /// that uses its own number instead of ours is understood as well.
     package var formats: [AudioFormat]
     /// The number to send it with: theirs.
     package var sendPayload: UInt8

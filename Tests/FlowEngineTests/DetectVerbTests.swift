@@ -1,6 +1,8 @@
 // `detect` in flows: each thing that can be heard, what it finds first, and what it does when nothing comes.
 
+import CallEngine
 import FlowEngine
+import Reactor
 import Testing
 
 @Suite struct DetectVerbTests {
@@ -25,6 +27,22 @@ import Testing
     /// One that listens, after the step `before`.
     private func run(_ detect: String, callee: String, expect: String, before: String = "answer") throws {
         try run(steps: [before, "detect: \(detect)", "log: \"found ${result.found}\""], callee: callee, expect: expect)
+    }
+
+    /// What cannot be decoded cannot be heard: that is said, in place of "nothing".
+    @Test func audioThatIsPassedOnOnlyIsNotListenedTo() throws {
+        let flow = try #require(load(steps("answer", "expect: { hears: speech, within: 5s }", "detect: speech")).flow)
+        let loop = VirtualLoop()
+        let party = CallParty(uri: "sip:anna@example.com", user: "anna", host: "example.com")
+        let call = SimulatedCall(
+            loop: loop, info: CallInfo(id: "c", direction: .inbound, from: party, to: party, started: loop.now))
+        call.codec = "G729/8000"
+        var outcome: FlowOutcome?
+        loop.spawn { outcome = await FlowRun(flow: flow, call: call, environment: FlowEnvironment()).run() }
+        loop.run(for: .seconds(30))
+        let why = "the call speaks G729, which is passed on and cannot be decoded"
+        #expect(outcome?.expectations.map(\.actual) == [why])
+        #expect(outcome?.error?.message == "detect: \(why)")
     }
 
     @Test(arguments: [

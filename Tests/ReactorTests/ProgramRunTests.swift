@@ -70,6 +70,23 @@ import Testing
         #expect(try run("sh", "-c", "echo done; sleep 600 &") == "done\n")
     }
 
+    /// As when our process is killed: what a thread has started ends with it.
+    @Test func itEndsWithTheThreadThatRunsIt() throws {
+        let started = Outcome<Int32>()
+        let streams = open("/dev/null", O_RDWR)
+        defer { close(streams) }
+        Thread.detachNewThread {
+            var process: Int32 = 0
+            let words = [strdup("sleep"), strdup("60"), nil]
+            defer { for word in words { free(word) } }
+            started.set(rw_spawn(&process, words, streams, streams, streams) == 0 ? process : -1)
+        }
+        let process = try #require(started.wait(within: .seconds(60)))
+        var status: Int32 = 0
+        try #require(process > 0 && waitpid(process, &status, 0) == process)
+        #expect(status & 0x7F == SIGKILL)
+    }
+
     @Test func stoppingEndsWhatRunsAndWhatComes() async throws {
         let folder = try TemporaryFolder()
         let runs = try ProgramRuns()

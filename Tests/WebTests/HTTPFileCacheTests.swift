@@ -21,6 +21,9 @@ private final class CacheWorld {
     let asked = Gathered<String>()
     /// Held back while it is set.
     let gate = Locked<Outcome<Void>?>(nil)
+    /// Each file that was fetched waits for it, after it was gathered here.
+    let judging = Locked<Outcome<Void>?>(nil)
+    let judged = Gathered<String>()
     let troubles = Gathered<String>()
 
     init() async throws {
@@ -64,11 +67,15 @@ private final class CacheWorld {
     func cache(
         _ limits: HTTPFileLimits = patient, refuses: @escaping @Sendable (String) -> String? = { _ in nil }
     ) -> HTTPFileCache {
-        let (clock, troubles) = (clock, troubles)
+        let (clock, troubles, judging, judged) = (clock, troubles, judging, judged)
         return HTTPFileCache(
             client: client, files: FileCache(folder: folder.path("cache"), budget: 1 << 20), workers: workers, limits: limits,
             now: { clock.withLock { $0 } }, refuses: refuses,
-            judge: { path in FileManager.default.contents(atPath: path)?.first == UInt8(ascii: "<") ? "is no audio" : nil },
+            judge: { path in
+                judged.add(path)
+                _ = judging.withLock({ $0 })?.wait(within: .seconds(60))
+                return FileManager.default.contents(atPath: path)?.first == UInt8(ascii: "<") ? "is no audio" : nil
+            },
             onStale: { troubles.add($0) })
     }
 
@@ -136,6 +143,10 @@ extension HTTPFileCache {
         world.pass(61)
         #expect(await second.content("\(world.base)/a.wav?secret") == "one")
         #expect(second.counters.confirmed == 1)
+        // Nobody reads a secret in what lies there.
+        for name in try Folder.names(in: world.folder.path("cache")) {
+            #expect(!name.contains("secret") && world.folder.text("cache/\(name)").contains("secret") == false, "\(name)")
+        }
         // A file that somebody changed is no copy.
         let files = try Folder.names(in: world.folder.path("cache")).filter { $0.hasSuffix(".wav") }
         #expect(files.count == 1)
@@ -231,6 +242,35 @@ extension HTTPFileCache {
         world.say("/a", 200, ["content-type": "text/html"], "<html>")
         #expect(await cache.content("\(world.base)/a") == "one")
         world.end()
+    }
+
+    @Test func whatIsFetchedAtATimeIsBounded() async throws {
+        let world = try await CacheWorld()
+        var limits = HTTPFileLimits()
+        (limits.octets, limits.octetsTogether) = (100, 150)
+        let cache = world.cache(limits)
+        world.say("/a", 200, [:], String(repeating: "a", count: 100))
+        world.say("/b", 200, [:], String(repeating: "b", count: 100))
+        world.say("/small", 200, [:], "small")
+        let (gate, answers) = (Outcome<Void>(), Gathered<Bool>())
+        world.judging.withLock { $0 = gate }
+        cache.file(at: "\(world.base)/a", shown: "it") { answers.add((try? $0.get()) != nil) }
+        #expect(await world.judged.first(1).count == 1)
+        world.judging.withLock { $0 = nil }
+        #expect(await cache.content("\(world.base)/b") == "it: too much is being fetched at once")
+        #expect(await cache.content("\(world.base)/small") == "small")
+        gate.set(())
+        #expect(await answers.first(1) == [true])
+        world.end()
+    }
+
+    @Test func aRoomIsFreeAgainWhenNobodyHoldsAShareOfIt() {
+        let room = BodyRoom(octets: 100)
+        var first: BodyShare? = BodyShare(of: room)
+        let second = BodyShare(of: room)
+        #expect(first?.take(40) == true && first?.take(40) == true && !second.take(30) && second.take(20))
+        first = nil
+        #expect(second.take(80) && !second.take(1))
     }
 
     @Test func aSlowServerIsNotWaitedForLong() async throws {

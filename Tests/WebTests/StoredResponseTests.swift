@@ -10,7 +10,7 @@ import Web
 
     private func response(_ fields: (String, String)..., took: Double = 0) -> StoredResponse {
         StoredResponse(
-            url: "http://a/b", HTTPFields(fields.map { HTTPField($0.0, $0.1) }), requestedAt: now - took, receivedAt: now)
+            source: "http://a/b", HTTPFields(fields.map { HTTPField($0.0, $0.1) }), requestedAt: now - took, receivedAt: now)
     }
 
     @Test func datesOfThreeForms() {
@@ -91,10 +91,10 @@ import Web
         (kept.size, kept.changed, kept.redirectLifetime) = (12, 34, .infinity)
         let again = try #require(StoredResponse(note: kept.note))
         #expect(again.freshUntil == kept.freshUntil && again.conditions == kept.conditions)
-        #expect(again.url == kept.url && again.size == 12 && again.changed == 34 && again.redirectLifetime == .infinity)
+        #expect(again.source == kept.source && again.size == 12 && again.changed == 34 && again.redirectLifetime == .infinity)
         #expect(again.fields["x-other"] == nil)
         for broken in [
-            "", "url http://a\n", "nothing\n", String(decoding: kept.note, as: UTF8.self).replacing("size 12", with: "size x")
+            "", "source a\n", "nothing\n", String(decoding: kept.note, as: UTF8.self).replacing("size 12", with: "size x")
         ] {
             #expect(StoredResponse(note: Array(broken.utf8)) == nil, "\(broken)")
         }

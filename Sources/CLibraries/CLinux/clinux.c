@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +16,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <linux/close_range.h>
 #include <linux/errqueue.h>
 #include <unistd.h>
 
@@ -171,31 +172,43 @@ int rw_signal_is_ignored(int number) {
 
 int rw_pipe(int ends[2]) { return pipe2(ends, O_NONBLOCK | O_CLOEXEC); }
 
-int rw_spawn(int *process, char *const words[], int input, int output, int errors) {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    int error = posix_spawn_file_actions_init(&files);
-    if (error) return error;
-    error = posix_spawnattr_init(&attributes);
-    if (error) {
-        posix_spawn_file_actions_destroy(&files);
-        return error;
-    }
+// In the child of vfork(2), which shares our memory: it calls nothing but the system, and comes back only when something went wrong.
+static void become(char *const words[], const int files[3], pid_t parent) {
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t none;
     sigemptyset(&none);
+    for (int number = 1; number < NSIG; number++) sigaction(number, &usual, NULL);
+    if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) return;
+    // The parent that ended before that sends no signal.
+    if (getppid() != parent) _exit(127);
+    for (int number = 0; number < 3; number++)
+        if (dup2(files[number], number) < 0) return;
+    if (syscall(SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 || sigprocmask(SIG_SETMASK, &none, NULL) < 0) return;
+    execvp(words[0], words);
+}
+
+int rw_spawn(int *process, char *const words[], int input, int output, int errors) {
+    const int files[3] = {input, output, errors};
+    const pid_t parent = getpid();
+    sigset_t all, before;
+    int report[2], error = 0;
+    if (pipe2(report, O_CLOEXEC) < 0) return errno;
+    // No handler of ours runs in the child.
     sigfillset(&all);
-    (error = posix_spawn_file_actions_adddup2(&files, input, 0))
-        || (error = posix_spawn_file_actions_adddup2(&files, output, 1))
-        || (error = posix_spawn_file_actions_adddup2(&files, errors, 2))
-        || (error = posix_spawn_file_actions_addclosefrom_np(&files, 3))
-        || (error = posix_spawnattr_setsigmask(&attributes, &none))
-        || (error = posix_spawnattr_setsigdefault(&attributes, &all))
-        || (error = posix_spawnattr_setpgroup(&attributes, 0))
-        || (error = posix_spawnattr_setflags(
-                &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-        || (error = posix_spawnp(process, words[0], &files, &attributes, words, environ));
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const pid_t child = vfork();
+    if (child == 0) {
+        become(words, files, parent);
+        error = errno;
+        if (write(report[1], &error, sizeof error) < 0) _exit(126);
+        _exit(127);
+    }
+    if (child < 0) error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    close(report[1]);
+    if (child > 0 && read(report[0], &error, sizeof error) == sizeof error) waitpid(child, NULL, 0);
+    close(report[0]);
+    if (!error) *process = child;
     return error;
 }
 

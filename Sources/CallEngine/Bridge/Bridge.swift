@@ -135,7 +135,7 @@ final class Bridge {
                 guard let target = target(of: leg) else { continue }
                 legs.removeAll { $0.call === leg }
                 if heard === leg { loseEarlyMedia() }
-                results.append(BridgeResult(outcome: Self.outcome(of: end), target: target, status: leg.finalStatus))
+                results.append(Self.result(of: end, target, status: leg.finalStatus))
             }
         }
         return results.max { Self.rank($0.outcome) < Self.rank($1.outcome) }!
@@ -145,6 +145,10 @@ final class Bridge {
     func call(_ candidate: Candidate, more: [CallHeader] = []) -> BridgeResult? {
         let info = caller.info
         let target = candidate.target
+        if target.hasPrefix("user:"), candidate.device == nil {
+            let why = "no device of \(target.dropFirst(5)) is registered"
+            return BridgeResult(outcome: .unreachable, target: target, detail: why)
+        }
         var outgoing = CallRequest(target: target, from: request.callerID ?? info.from.uri, headers: request.headers + more)
         if request.callerID == nil {
             outgoing.displayName = info.from.display
@@ -168,9 +172,7 @@ final class Bridge {
         }
         do throws(CallControlError) {
             let leg = try caller.shard.place(outgoing)
-            if case .ended(let end) = leg.state {
-                return BridgeResult(outcome: Self.outcome(of: end), target: target)
-            }
+            if case .ended(let end) = leg.state { return Self.result(of: end, target) }
             legs.append((leg, target))
             leg.onStateChange = { [unowned self, unowned leg] state in
                 if !state.isEnded { events.send(.progressed(leg)) }
@@ -178,7 +180,7 @@ final class Bridge {
             leg.onEnd = { [unowned self, unowned leg] end in events.send(.ended(leg, end)) }
             return nil
         } catch {
-            return BridgeResult(outcome: .unreachable, target: target)
+            return BridgeResult(outcome: .unreachable, target: target, detail: error.words)
         }
     }
 
@@ -279,6 +281,11 @@ final class Bridge {
     }
 
     // MARK: Outcomes
+
+    /// A leg that was not answered. The other side's refusal speaks for itself, by its status.
+    private static func result(of end: CallEnd, _ target: String, status: Int = 0) -> BridgeResult {
+        BridgeResult(outcome: outcome(of: end), target: target, status: status, detail: end.by == .engine ? end.detail : "")
+    }
 
     private static func outcome(of end: CallEnd) -> BridgeResult.Outcome {
         switch end.cause {

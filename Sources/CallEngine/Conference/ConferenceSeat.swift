@@ -14,7 +14,7 @@ final class ConferenceSeat {
     }
     /// The ratio of amplitudes by which the others are louder to it.
     var listenRatio: Double
-    /// It has the others to itself: nil while nothing is encoded for it alone.
+    /// What it alone hears, encoded when it is needed (`isApart`); begun with the next block.
     var feed: Transcoder?
     /// What it says in this block goes into the mix.
     private(set) var isHeard = false

@@ -65,14 +65,14 @@ package struct BridgeResult: Equatable, Sendable {
     package var status: Int
     /// How long the two were connected.
     package var connected: Duration
-    /// Why the two could not be connected although there was an answer; empty otherwise.
+    /// Why this side could not reach the target, or could not connect the two; empty otherwise.
     package var detail: String
 
     package init(outcome: Outcome, target: String, status: Int = 0, connected: Duration = .zero, detail: String = "") {
-        self.detail = detail
         self.outcome = outcome
         self.target = target
         self.status = status
         self.connected = connected
+        self.detail = detail
     }
 }

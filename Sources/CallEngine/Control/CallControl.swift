@@ -130,6 +130,15 @@ package enum CallControlError: Error, Equatable, Sendable {
     case refused(operation: String, status: Int)
     /// A path outside the allowed folder, a bad value, a busy resource.
     case invalid(operation: String, why: String)
+
+    /// For a log line.
+    package var words: String {
+        switch self {
+        case .wrongState(let operation, let why), .invalid(let operation, let why): "\(operation): \(why)"
+        case .noMedia(let operation): "\(operation) needs audio and there is none yet"
+        case .refused(let operation, let status): "\(operation): the far side refused with \(status)"
+        }
+    }
 }
 
 /// A header field of a message, as it was written.

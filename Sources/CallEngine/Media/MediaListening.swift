@@ -97,4 +97,6 @@ extension MediaSession {
 extension Audio.AudioCodec {
     /// Why nothing can be done with audio of a codec that is not coded here, but passing it on.
     var notDecoded: String { "the call speaks \(name), which is passed on and cannot be decoded" }
+    /// Why nothing but files in that codec can be played.
+    var notEncoded: String { "the call speaks \(name), into which nothing can be encoded" }
 }

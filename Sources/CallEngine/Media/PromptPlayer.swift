@@ -87,10 +87,16 @@ final class PromptPlayer {
                 guard generation == self.generation else { return }
                 switch outcome {
                 case .ready(let prompt): take(endless ? .endless(prompt) : .prompt(prompt), at: place)
-                case .failed(let reason): onFailure?(reason)
+                case .failed(let reason): onFailure?(named(reason, place))
                 }
             }
         }
+    }
+
+    /// The reason with what was asked for in place of the file that it became.
+    private func named(_ reason: String, _ place: Int) -> String {
+        guard case .supplied(let origin) = request.sources[place], case .file(let path) = sources[place] else { return reason }
+        return reason.replacing(path, with: origin.shown)
     }
 
     /// The codec or packet time changed: everything is loaded anew and goes on where it was.
@@ -118,6 +124,7 @@ final class PromptPlayer {
     private func way(of place: Int) -> Way {
         switch sources[place] {
         case .silence(let length): return .silence(length)
+        case .supplied(.speech) where !codec.isCoded: return .failed(codec.notEncoded)
         case .supplied(let origin): return .find(origin)
         case .file(let path):
             let isFirst = sources.firstIndex { $0.isFile } == place
@@ -142,7 +149,7 @@ final class PromptPlayer {
     }
 
     private func tone(_ tone: Tone, level: Double) -> Way {
-        guard codec.isCoded else { return .failed("tone: the call speaks \(codec.name), into which nothing can be encoded") }
+        guard codec.isCoded else { return .failed(codec.notEncoded) }
         let isEndless = tone.cadence == nil
         let seamless = isEndless || rounds > 1
         return .load(

@@ -20,6 +20,8 @@ package final class SimulatedCall: CallControl {
     package var supply: (PromptOrigin) -> String? = { _ in nil }
     /// How a bridge target behaves.
     var behaviour: (String) -> BridgeBehaviour = { _ in BridgeBehaviour() }
+    /// What it speaks, as `CallInfo.codec`.
+    package var codec = "PCMU/8000"
     /// Called for what the flow does to the call, in words: the transcript.
     package var onAction: ((String) -> Void)?
     /// Called as each sound begins and when it has been played whole.
@@ -99,7 +101,7 @@ package final class SimulatedCall: CallControl {
     func accept() {
         state = .answered
         info.answered = loop.now
-        info.codec = "PCMU/8000"
+        info.codec = codec
         // A line on which nothing is lost.
         (info.media.sent, info.media.received) = (1, 1)
         info.sipStatus = 200

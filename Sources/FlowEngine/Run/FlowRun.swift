@@ -365,17 +365,6 @@ package final class FlowRun {
     }
 }
 
-extension CallControlError {
-    /// For a log line.
-    package var words: String {
-        switch self {
-        case .wrongState(let operation, let why), .invalid(let operation, let why): "\(operation): \(why)"
-        case .noMedia(let operation): "\(operation) needs audio and there is none yet"
-        case .refused(let operation, let status): "\(operation): the far side refused with \(status)"
-        }
-    }
-}
-
 /// Finds cycles that take no time: so many steps in so little time are no conversation.
 struct FlowBudget {
     private var since: Instant

@@ -104,7 +104,10 @@ package struct BridgeVerb: Verb {
         run.emit(.bridging(resolved.map { shown[$0] ?? $0 }))
         let result = try await run.call.bridge(request)
         run.emit(.bridged(target: shown[result.target] ?? result.target, outcome: result.outcome.rawValue, status: result.status))
-        if !result.detail.isEmpty { run.emit(.warning("bridge: \(result.detail)", at: run.currentPlace)) }
+        // A target that is not shown may be in the reason.
+        if !result.detail.isEmpty, shown[result.target] ?? result.target == result.target {
+            run.emit(.warning("bridge: \(result.detail)", at: run.currentPlace))
+        }
         return StepResult(
             value: .object([
                 "outcome": .string(result.outcome.rawValue), "target": .string(result.target),

@@ -9,6 +9,8 @@ package struct HTTPFileLimits: Equatable, Sendable {
     /// From the question to the last octet, over all redirects.
     package var time = Duration.seconds(10)
     package var octets = 50 << 20
+    /// Of all files that are being fetched.
+    package var octetsTogether = 200 << 20
     package var redirects = 5
     /// After a failure the copy that is there is used for so long without asking.
     package var rest = Duration.seconds(30)
@@ -62,6 +64,7 @@ package final class HTTPFileCache: Sendable {
     let files: FileCache
     private let workers: WorkerPool
     let limits: HTTPFileLimits
+    private let room: BodyRoom
     private let now: @Sendable () -> Double
     private let refuses: @Sendable (_ url: String) -> String?
     private let judge: @Sendable (_ path: String) -> String?
@@ -86,6 +89,7 @@ package final class HTTPFileCache: Sendable {
         self.files = files
         self.workers = workers
         self.limits = limits
+        room = BodyRoom(octets: limits.octetsTogether)
         self.now = now
         self.refuses = refuses
         self.judge = judge
@@ -163,14 +167,18 @@ package final class HTTPFileCache: Sendable {
     private func ask(_ fetch: HTTPFileFetch) {
         var call = HTTPCall("GET", fetch.url, headers: ["Accept": "audio/*, application/octet-stream;q=0.8, */*;q=0.5"])
         // What was kept from another place says nothing about this one.
-        if let response = fetch.response, response.url == fetch.url { call.headers.all += response.conditions }
+        if let response = fetch.response, response.source == fetch.source { call.headers.all += response.conditions }
         call.timeout = .microseconds(max(0, fetch.deadline - monotonicMicroseconds()))
         call.connectTimeout = min(call.connectTimeout, call.timeout)
         call.maximumBytes = limits.octets
+        let share = BodyShare(of: room)
+        call.share = share
         var fetch = fetch
         fetch.requestedAt = now()
         let asked = fetch
-        client.start(call) { result in self.work(asked.key, asked.shown) { self.took(result, asked) } }
+        client.start(call) { result in
+            self.work(asked.key, asked.shown) { withExtendedLifetime(share) { self.took(result, asked) } }
+        }
     }
 
     private func took(_ result: Result<HTTPReply, HTTPFailure>, _ fetch: HTTPFileFetch) {
@@ -184,7 +192,9 @@ package final class HTTPFileCache: Sendable {
         switch reply.status {
         case 200: store(reply, fetch)
         case 304:
-            guard var response = fetch.response, response.url == fetch.url else { return fail(fetch, "the server answered 304") }
+            guard var response = fetch.response, response.source == fetch.source else {
+                return fail(fetch, "the server answered 304")
+            }
             response.freshen(
                 reply.headers, requestedAt: fetch.requestedAt, receivedAt: now(), redirectLifetime: fetch.redirectLifetime)
             keep(response, fetch.key, files.path(of: fetch.key, ending: fetch.ending))
@@ -208,7 +218,7 @@ package final class HTTPFileCache: Sendable {
             let host = target.drop { $0 != "/" }.dropFirst(2).prefix { !"/?".contains($0) }
             return fail(fetch, "it is redirected to \(host.contains("@") ? "a URL with a user name" : host): \(reason)")
         }
-        let response = StoredResponse(url: fetch.url, reply.headers, requestedAt: fetch.requestedAt, receivedAt: now())
+        let response = StoredResponse(source: fetch.source, reply.headers, requestedAt: fetch.requestedAt, receivedAt: now())
         var next = fetch
         next.url = target
         next.redirects += 1
@@ -232,7 +242,7 @@ package final class HTTPFileCache: Sendable {
             return fail(fetch, "it cannot be kept: \(error); look at cache.folder")
         }
         var response = StoredResponse(
-            url: fetch.url, reply.headers, requestedAt: fetch.requestedAt, receivedAt: now(),
+            source: fetch.source, reply.headers, requestedAt: fetch.requestedAt, receivedAt: now(),
             redirectLifetime: fetch.redirectLifetime)
         if response.isForbidden {
             forget(fetch.key)
@@ -314,6 +324,8 @@ private struct HTTPFileFetch: Sendable {
     var redirectLifetime: Double?
     var requestedAt = 0.0
 
+    /// `StoredResponse.source`.
+    var source: String { FileCache.name(of: url) }
     var ending: String { Self.ending(of: key) }
 
     /// The ending of the URL's path, where it is one of a few letters and digits: for formats that show by their name alone.

@@ -3,8 +3,8 @@
 
 /// A response to GET that was kept.
 package struct StoredResponse: Equatable, Sendable {
-    /// Where the body came from in the end, after redirects.
-    package var url: String
+    /// Names the URL that the body came from in the end, after redirects. Not the URL itself: it may hold secrets, and this goes to disk.
+    package var source: String
     /// The fields that caching needs, by their names in lower case.
     package var fields: [String: String]
     package var requestedAt: Double
@@ -16,13 +16,14 @@ package struct StoredResponse: Equatable, Sendable {
     package var changed: Int64
 
     private static let kept = [
-        "cache-control", "etag", "last-modified", "date", "age", "expires", "vary", "content-type"
+        "cache-control", "etag", "last-modified", "date", "age", "expires", "vary"
     ]
     /// Section 4.2.2 leaves the guess of a lifetime to the cache: a tenth of the response's age, a day at most.
     private static let longestGuess = 86_400.0
 
-    package init(url: String, _ headers: HTTPFields, requestedAt: Double, receivedAt: Double, redirectLifetime: Double? = nil) {
-        self.url = url
+    package init(source: String, _ headers: HTTPFields, requestedAt: Double, receivedAt: Double, redirectLifetime: Double? = nil)
+    {
+        self.source = source
         self.requestedAt = requestedAt
         self.receivedAt = receivedAt
         self.redirectLifetime = redirectLifetime
@@ -126,7 +127,7 @@ package struct StoredResponse: Equatable, Sendable {
     /// A line a field.
     package var note: [UInt8] {
         var lines = [
-            "url \(url)", "requested \(requestedAt)", "received \(receivedAt)", "size \(size)", "changed \(changed)"
+            "source \(source)", "requested \(requestedAt)", "received \(receivedAt)", "size \(size)", "changed \(changed)"
         ]
         if let redirectLifetime { lines.append("redirect \(redirectLifetime)") }
         lines += fields.sorted { $0.key < $1.key }.map { "field \($0.key) \($0.value)" }
@@ -147,11 +148,11 @@ package struct StoredResponse: Equatable, Sendable {
             let field = parts[1].split(separator: " ", maxSplits: 1).map(String.init)
             if field.count == 2 { fields[field[0]] = field[1] }
         }
-        guard let url = values["url"], let requested = values["requested"].flatMap(Double.init),
+        guard let source = values["source"], let requested = values["requested"].flatMap(Double.init),
             let received = values["received"].flatMap(Double.init), let size = values["size"].flatMap(Int64.init),
             let changed = values["changed"].flatMap(Int64.init)
         else { return nil }
-        (self.url, requestedAt, receivedAt, self.size, self.changed) = (url, requested, received, size, changed)
+        (self.source, requestedAt, receivedAt, self.size, self.changed) = (source, requested, received, size, changed)
         redirectLifetime = values["redirect"].flatMap(Double.init)
     }
 }

@@ -15,6 +15,7 @@ final class CurlTransfer: @unchecked Sendable {
     private var headerBytes = 0
     private var body: [UInt8] = []
     private var isTooLarge = false
+    private var findsNoRoom = false
 
     private static let maximumHeaderBytes = 256 << 10
 
@@ -142,6 +143,10 @@ final class CurlTransfer: @unchecked Sendable {
             isTooLarge = true
             return false
         }
+        guard call.share?.take(bytes.count) ?? true else {
+            findsNoRoom = true
+            return false
+        }
         body.append(contentsOf: bytes)
         return true
     }
@@ -182,8 +187,13 @@ final class CurlTransfer: @unchecked Sendable {
                 total: time(CURLINFO_TOTAL_TIME_T))
             return .success(HTTPReply(status: status, headers: headers, body: body, redirect: redirect(easy), timing: timing))
         }
-        let reason = isTooLarge ? .tooLarge : Self.reason(code)
-        let words = reason == .tooLarge ? "the response is too large" : String(cString: curl_easy_strerror(code))
+        let reason = isTooLarge ? .tooLarge : findsNoRoom ? .overloaded : Self.reason(code)
+        let words =
+            switch reason {
+            case .tooLarge: "the response is too large"
+            case .overloaded: "too much is being fetched at once"
+            default: String(cString: curl_easy_strerror(code))
+            }
         return .failure(HTTPFailure(reason, call.url, words))
     }
 

@@ -17,6 +17,8 @@ package struct HTTPCall: Sendable {
     package var timeout: Duration = .seconds(30)
     /// Bytes of the response's body; beyond it the call fails with `tooLarge`.
     package var maximumBytes = 8 << 20
+    /// Where the response's body takes its room; beyond it the call fails with `overloaded`. Whoever keeps the body holds the share as long.
+    package var share: BodyShare?
     /// Redirects followed; 0 gives the redirect itself as response. Never to another scheme than http and https; credentials in
     /// `headers` (Authorization, Cookie) are not sent to another host.
     package var redirects = 0

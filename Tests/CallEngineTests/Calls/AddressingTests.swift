@@ -50,6 +50,19 @@ import Testing
         #expect(address(both, external: "198.51.100.7", to: "udp:[2001:db8::2]:5060") == "[2001:db8::9]:5060")
     }
 
+    /// An end that names an address under which nobody finds it learns the one that the other side saw.
+    @Test(arguments: [nil, "198.51.100.7"] as [String?]) func anAddressThatIsNotOursShowsInTheAnswer(external: String?) throws {
+        let world = VirtualWorld(seed: 2)
+        _ = try world.engine(
+            at: "192.0.2.1", onIncoming: { call in call.loop.spawn { try? call.reject(status: 486, reason: nil, headers: []) } })
+        let callers = try world.engine(at: "192.0.2.2", settings: { $0.external = external.flatMap { IPAddress($0) } })
+        let call = try callers.shard(0).place(CallRequest(target: "sip:bot@192.0.2.1"))
+        world.loop.run(for: .seconds(2))
+        #expect(call.finalStatus == 486)
+        #expect(call.seenAddress == (external == nil ? nil : IPAddress("192.0.2.2")))
+        #expect(world.finish() == [])
+    }
+
     @Test(arguments: ["", ";transport=tcp"]) func aCallOverIPv6(transport: String) throws {
         let world = VirtualWorld(seed: 1)
         let sent = Locked<[String]>([])

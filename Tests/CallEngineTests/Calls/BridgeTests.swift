@@ -128,10 +128,15 @@ import Testing
         #expect(town.world.finish() == [])
     }
 
-    @Test(arguments: ["sip:a@192.0.2.99", "user:anna", "line:nowhere/100", "nonsense"]) func nobodyThere(target: String) throws {
+    @Test(arguments: [
+        ("sip:a@192.0.2.99", "the INVITE could not be sent"), ("user:anna", "no device of anna is registered"),
+        ("line:nowhere/100", "call: there is no line \"nowhere\""),
+        ("nonsense", "call: \"nonsense\" is no SIP URI (sip:user@host)")
+    ])
+    func nobodyThere(target: String, why: String) throws {
         let town = try Town(seed: 7, request: BridgeRequest(targets: [target], timeout: .seconds(60)))
         town.world.loop.run(for: .seconds(100))
-        #expect(town.results.map(\.outcome) == [.unreachable])
+        #expect(town.results == [BridgeResult(outcome: .unreachable, target: target, detail: why)])
         #expect(town.world.finish() == [])
     }
 

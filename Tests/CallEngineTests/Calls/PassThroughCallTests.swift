@@ -14,9 +14,12 @@ import Testing
         private(set) var results: [BridgeResult] = []
         private(set) var phone: Call?
 
-        init(seed: UInt64, caller mine: [String], hub: [String], phone theirs: [String], answersFirst: Bool = true) throws {
+        init(
+            seed: UInt64, caller mine: [String], hub: [String], phone theirs: [String], answersFirst: Bool = true,
+            target: String = "sip:phone@192.0.2.3", lines: [LineSettings] = []
+        ) throws {
             world = VirtualWorld(seed: seed)
-            let center = try world.engine(at: "192.0.2.1", settings: { $0.codecs = hub })
+            let center = try world.engine(at: "192.0.2.1", settings: { ($0.codecs, $0.lines) = (hub, lines) })
             let callers = try world.engine(at: "192.0.2.2", settings: { $0.codecs = mine })
             let phones = try world.engine(at: "192.0.2.3", settings: { $0.codecs = theirs })
             caller = try callers.shard(0).place(CallRequest(target: "sip:hub@192.0.2.1"))
@@ -28,7 +31,7 @@ import Testing
                 let task = call.loop.spawn { [unowned self] in
                     do {
                         if answersFirst { try await call.answer() }
-                        results.append(try await call.bridge(BridgeRequest(targets: ["sip:phone@192.0.2.3"])))
+                        results.append(try await call.bridge(BridgeRequest(targets: [target])))
                         call.hangUp(.normal)
                     } catch {}
                 }
@@ -90,6 +93,17 @@ import Testing
         #expect(phone?.state.isEnded == true && peer.count(.bye) == 1)
         peer.close()
         #expect(world.finish() == [])
+    }
+
+    @Test func whereNothingIsLeftToOfferTheReasonIsTold() throws {
+        var line = LineSettings(name: "desk", server: "192.0.2.3")
+        line.codecs = ["pcmu"]
+        let town = try Town(
+            seed: 6, caller: ["g729"], hub: ["g729", "pcmu"], phone: ["pcmu"], target: "line:desk/phone", lines: [line])
+        town.world.loop.run(for: .seconds(5))
+        let result = try #require(town.results.first)
+        #expect(result.outcome == .unreachable && result.status == 0 && result.detail == "no audio codec in common")
+        #expect(town.world.finish() == [])
     }
 
     @Test func aCallerThatIsNotAnsweredYetCounts() throws {

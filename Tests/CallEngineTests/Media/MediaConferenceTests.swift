@@ -333,52 +333,15 @@ final class Meeting {
         meeting.world.end()
     }
 
-    /// Packets that come late all at once, and the network that is as before.
-    @Test func aLateMemberIsHeardAgain() throws {
-        let meeting = try Meeting("pcmu", "pcmu")
-        meeting.world.network.impairment.delay = .milliseconds(400)
-        meeting.world.run(.milliseconds(400))
-        meeting.world.network.impairment.delay = .milliseconds(10)
-        meeting.world.run(.seconds(8))
-        #expect(try meeting.heard() == [[1], [0]])
+    /// What no telephone carries is heard between members whose codecs do,.
+    @Test func aRoomIsAsWideAsItsMembers() throws {
+        let meeting = Meeting()
+        for codec in ["g722", "opus", "pcmu"] { try meeting.join(codec) }
+        func level() throws -> Double { AudioProbe.level(at: 5200, in: try meeting.listen()[0]) }
+        _ = meeting.callers[1].play(PlaybackRequest([.tone(frequencies: [5200], cadence: [])], loop: .forever))
+        meeting.world.run(.seconds(1))
+        #expect(abs(try level() + 13) < 2)
         meeting.world.end()
-    }
-
-    /// From a packet that comes in to the packet that goes out with it: the jitter buffer, the room's block and two ticks.
-    @Test func whatIsSaidIsHeardSoon() throws {
-        let world = MediaWorld(seed: 5)
-        let directory = ConferenceDirectory([LoopBound(ConferenceRooms(services: world.left), on: world.loop)])
-        let peers = try [4000, 4002].map { try RawPeer(world.loop, port: $0) }
-        let lines = try peers.map { try world.answering($0.description(formats: "0")) }
-        for line in lines {
-            var request = ConferenceRequest(room: "r")
-            request.joinTone = false
-            _ = try line.session.join(request, of: directory)
-        }
-        let quiet = [UInt8](repeating: 0xFF, count: 160)
-        for _ in 0..<50 {
-            for (peer, line) in zip(peers, lines) { peer.send(quiet, to: line.target) }
-            world.run(.milliseconds(20))
-        }
-        peers[1].forget()
-        let began = world.loop.now
-        for turn in 0..<25 {
-            peers[0].send(turn < 10 ? [UInt8](repeating: 0x20, count: 160) : quiet, to: lines[0].target)
-            peers[1].send(quiet, to: lines[1].target)
-            world.run(.milliseconds(20))
-        }
-        let first = try #require(peers[1].packets.first { !$0.isSilence })
-        #expect(first.at - began <= .milliseconds(60), "\(first.at - began)")
-        #expect((9...11).contains(peers[1].packets.count { !$0.isSilence }), "whole, and no more than that")
-        for peer in peers { peer.close() }
-        world.end()
-    }
-
-    @Test func onlyWhatIsNeverNeededIsLeftOut() {
-        var surplus = ConferenceSurplus(slack: 160)
-        #expect((0..<250).map { surplus.excess($0 == 100 ? 0 : 320) }.allSatisfy { $0 == 0 }, "it was needed once")
-        #expect((0..<250).map { surplus.excess($0 == 100 ? 320 : 480) } == Array(repeating: 0, count: 249) + [160])
-        #expect((0..<250).map { _ in surplus.excess(160) }.allSatisfy { $0 == 0 }, "the slack stays")
     }
 
     @Test func whatCannotBeMixedTakesNoPart() throws {

@@ -93,7 +93,7 @@ import Testing
             failure(PlaybackRequest([.file(path: folder.path("hello.g729"))], from: .seconds(1))) == "hello.g729: holds no audio")
         #expect(
             failure(PlaybackRequest([.countryTone(name: "busy", country: "de")]))
-                == "tone: the call speaks G729, into which nothing can be encoded")
+                == "the call speaks G729, into which nothing can be encoded")
         var under = PlaybackRequest([.file(path: folder.path("hello.g729"))])
         under.layer = .under
         let why = "the call speaks G729, which is passed on and cannot be decoded"

@@ -78,6 +78,25 @@ private final class SlowSupply: PromptSupply {
         world.end()
     }
 
+    /// What was asked for is named, not the file that it became; and a text that nobody could hear is not spoken.
+    @Test func whatACallCannotPlayIsToldByItsOwnName() throws {
+        let supply = SlowSupply()
+        let world = MediaWorld(supply: supply)
+        let (left, _) = try world.pair(codecs: ["g729"])
+        let playback = left.play(PlaybackRequest([origin]))
+        supply.give(.success(prompt("welcome.wav")))
+        world.run(.milliseconds(100))
+        guard case .failed(let reason) = playback.end else {
+            Issue.record("\(String(describing: playback.end))")
+            return
+        }
+        #expect(reason.hasPrefix("https://example.com/a.wav: the call speaks G729"), "\(reason)")
+        let spoken = left.play(PlaybackRequest([.supplied(.speech(Utterance(text: "a", language: "en", shown: "a")))]))
+        #expect(spoken.end == .failed("the call speaks G729, into which nothing can be encoded"))
+        #expect(supply.asked.withLock { $0 } == 1)
+        world.end()
+    }
+
     @Test func withoutASupplyItIsRefused() throws {
         let world = MediaWorld()
         let (left, _) = try world.pair()

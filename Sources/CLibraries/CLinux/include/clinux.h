@@ -66,8 +66,9 @@ int rw_signal_is_ignored(int number);
 /// pipe2(2): not blocking, closed on exec.
 int rw_pipe(int ends[2]);
 
-/// posix_spawnp(3): a program in a process group of its own, with these three descriptors and no other, our environment, and every signal
-/// as by default. 0, or the number of the error.
+/// A program in a process group of its own, looked up as execvp(3) does, with these three descriptors (none of them below 3) and no other,
+/// our environment, and every signal as by default. It is killed when the calling thread ends, in whatever way. 0, or the number of the
+/// error.
 int rw_spawn(int *process, char *const words[], int input, int output, int errors);
 /// pidfd_open(2): readable when the process has ended.
 int rw_process_descriptor(int process);
