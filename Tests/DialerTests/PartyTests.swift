@@ -289,6 +289,7 @@ import Testing
             flows: [Self.agent.replacing("wait: 30s", with: "hangup")], system: Self.apart(tells: false))
         try bench.begin()
         #expect(Self.missed(try bench.finish()) == ["the hang-up of agent reaches caller: no BYE came within 5s"])
+        #expect(bench.outcomes[1]?.caller.end.detail == "its far side had hung up")
     }
 
     /// The call belongs to one test by its mark, and was sent to the number of the other.
@@ -382,6 +383,7 @@ import Testing
         bench.world.loop.schedule(after: .seconds(1)) { bench.desk?.onLoop.interrupt() }
         _ = try bench.finish()
         #expect(bench.outcomes[1]?.wasInterrupted == true)
+        #expect(bench.outcomes[1]?.halves.map(\.end.cause) == [.cancelled, .cancelled])
         #expect(bench.outcomes[1]?.parties[0].half?.wasAnswered == true)
     }
 

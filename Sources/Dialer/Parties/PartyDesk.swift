@@ -91,7 +91,7 @@ package final class PartyDesk {
                 let began = shard.loop.now
                 let bound = LoopBound(call, on: shard.loop)
                 desk.run { desk in
-                    desk.tests[id]?.callerBegins(at: began) { bound.run { $0.hangUp(HangUpReason(cause: .cancelled)) } }
+                    desk.tests[id]?.callerBegins(at: began) { reason in bound.run { $0.hangUp(reason) } }
                 }
                 let run = PartyCall("caller", call, flow, variables(), recordingTo: path)
                 shard.loop.spawn {
@@ -182,9 +182,7 @@ package final class PartyDesk {
         let (id, name) = (test.id, plan.parties[party].name)
         let environment = surroundingsOf(test.attempt, variables: test.attempt.parties[party].variables)
         let path = path(test.attempt, plan.parties[party])
-        test.runs(party) {
-            call.run { $0.hangUp(HangUpReason(cause: .timeout, detail: "its far side had hung up")) }
-        }
+        test.runs(party) { reason in call.run { $0.hangUp(reason) } }
         call.run { call in
             let run = PartyCall(name, call, flow, environment(), recordingTo: path)
             call.loop.spawn {

@@ -8,11 +8,13 @@ import Reactor
 
 /// Belongs to the loop of its desk.
 final class PartyTest {
+    typealias HangUp = @Sendable (HangUpReason) -> Void
+
     let id: Int
     let attempt: CampaignAttempt
     private var isOver = false
-    /// Calls of it that run, by party.
-    private var running: [Int: (hangUp: @Sendable () -> Void, wasAnswered: Bool)] = [:]
+    /// How calls of it that run are ended, by party.
+    private var running: [Int: HangUp] = [:]
     private var reports: [PartyReport]
     private var caller: PartyHalf?
     private var lostByes: [(from: String, to: String)] = []
@@ -23,12 +25,18 @@ final class PartyTest {
     private let loop: EventLoop
     private let onOver: (PartyOutcome) -> Void
     /// Ends the caller's call; nil while there is none.
-    private var hangUpCaller: (@Sendable () -> Void)?
+    private var hangUpCaller: HangUp?
 
     /// How long a hang-up may take from one end to the other.
     static let patience = Duration.seconds(5)
     /// How long a call may still come when its caller is gone: an INVITE and a CANCEL overtake each other.
     static let grace = Duration.seconds(1)
+    private static let interrupted = HangUpReason(cause: .cancelled)
+
+    /// For a half whose far side is gone. A timeout of the caller's would be a reason to call again.
+    private static func left(_ cause: CallEnd.Cause) -> HangUpReason {
+        HangUpReason(cause: cause, detail: "its far side had hung up")
+    }
 
     init(
         _ id: Int, _ attempt: CampaignAttempt, _ parties: [PartyPlan], loop: EventLoop,
@@ -45,11 +53,11 @@ final class PartyTest {
     // MARK: What happens
 
     /// The caller's INVITE goes out.
-    func callerBegins(at instant: Instant, hangUp: @escaping @Sendable () -> Void) {
+    func callerBegins(at instant: Instant, hangUp: @escaping HangUp) {
         began = instant
         guard caller == nil else { return }
         hangUpCaller = hangUp
-        if wasInterrupted { hangUp() }
+        if wasInterrupted { hangUp(Self.interrupted) }
     }
 
     /// A party is called.
@@ -65,10 +73,10 @@ final class PartyTest {
 
     func stray(_ words: String) { strays.append(words) }
 
-    func runs(_ party: Int, hangUp: @escaping @Sendable () -> Void) {
+    func runs(_ party: Int, hangUp: @escaping HangUp) {
         timer?.cancel()
-        running[party] = (hangUp, false)
-        if wasInterrupted { hangUp() } else if caller != nil { waitForByes() }
+        running[party] = hangUp
+        if wasInterrupted { hangUp(Self.interrupted) } else if caller != nil { waitForByes() }
     }
 
     func ended(_ party: Int, _ half: PartyHalf) {
@@ -86,8 +94,8 @@ final class PartyTest {
     /// Ends it as it is.
     func interrupt() {
         wasInterrupted = true
-        hangUpCaller?()
-        for call in running.values { call.hangUp() }
+        hangUpCaller?(Self.interrupted)
+        for hangUp in running.values { hangUp(Self.interrupted) }
     }
 
     // MARK: The end
@@ -107,7 +115,7 @@ final class PartyTest {
         } else if let party, party.agrees.contains(.hangUp), running.isEmpty {
             timer = loop.schedule(after: Self.patience) { [weak self] in
                 self?.lostByes.append((party.name, "caller"))
-                self?.hangUpCaller?()
+                self?.hangUpCaller?(Self.left(.cancelled))
             }
         }
     }
@@ -115,9 +123,9 @@ final class PartyTest {
     /// The caller is gone: whoever still talks should get a BYE.
     private func waitForByes() {
         timer = loop.schedule(after: Self.patience) { [self] in
-            for (party, call) in running.sorted(by: { $0.key < $1.key }) {
+            for (party, hangUp) in running.sorted(by: { $0.key < $1.key }) {
                 if reports[party].plan.agrees.contains(.hangUp) { lostByes.append(("caller", reports[party].name)) }
-                call.hangUp()
+                hangUp(Self.left(.timeout))
             }
         }
     }
