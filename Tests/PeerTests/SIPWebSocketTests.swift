@@ -10,7 +10,7 @@ import TestKit
 import Testing
 
 @Suite(
-    "SIP over WebSocket", .serialized, .enabled(if: SIPWebSockets.isPossible, "Python has no websockets, or there is no openssl"))
+    "SIP over WebSocket", .serialized, .enabled(if: WebSocketPeer.isPossible, "Python has no websockets, or there is no openssl"))
 struct SIPWebSocketTests {
     private var made: TestCertificates { TestCertificates.standard! }
 
@@ -37,9 +37,9 @@ struct SIPWebSocketTests {
         defer { server.close() }
         let port = try #require(server.listening.first?.split(separator: "/").first?.split(separator: ":").last)
         #expect(server.listening == ["\(transport):127.0.0.1:\(port)/sip"])
-        var arguments = [SIPWebSockets.script, "client", "\(transport)://localhost:\(port)/sip"]
+        var arguments = [WebSocketPeer.script, "client", "\(transport)://localhost:\(port)/sip"]
         if transport == .wss { arguments.append(made.path("ca.pem")) }
-        let peer = try PeerProgram(SIPWebSockets.python, arguments, in: folder)
+        let peer = try PeerProgram(WebSocketPeer.python, arguments, in: folder)
         #expect(peer.wait(.seconds(20)) == 0, "\(peer.output)")
         #expect(peer.output.hasSuffix("done\n"), "\(peer.output)")
         #expect(server.engine.callCounters.ended[.normal] == 1)
@@ -50,7 +50,7 @@ struct SIPWebSocketTests {
     func server(_ transport: EngineSettings.Listener.Transport) async throws {
         let folder = try TemporaryFolder()
         let files = transport == .wss ? [made.path("local.pem"), made.path("local.key")] : []
-        let peer = try PeerProgram(SIPWebSockets.python, [SIPWebSockets.script, "server"] + files, in: folder)
+        let peer = try PeerProgram(WebSocketPeer.python, [WebSocketPeer.script, "server"] + files, in: folder)
         #expect(peer.waitForOutput("\n"), "\(peer.output)")
         let port = try #require(UInt16(peer.output.dropFirst(5).prefix { $0.isNumber }), "\(peer.output)")
         let result = try await call(transport, port, authority: "ca.pem", folder)
@@ -63,7 +63,7 @@ struct SIPWebSocketTests {
     func failing() async throws {
         let folder = try TemporaryFolder()
         let peer = try PeerProgram(
-            SIPWebSockets.python, [SIPWebSockets.script, "server", made.path("self.pem"), made.path("self.key")], in: folder)
+            WebSocketPeer.python, [WebSocketPeer.script, "server", made.path("self.pem"), made.path("self.key")], in: folder)
         #expect(peer.waitForOutput("\n"), "\(peer.output)")
         let port = try #require(UInt16(peer.output.dropFirst(5).prefix { $0.isNumber }), "\(peer.output)")
         let refused = try await call(.wss, port, authority: "ca.pem", folder)
@@ -91,16 +91,4 @@ struct SIPWebSocketTests {
             request: CallRequest(target: "100", line: "browser", from: "anna"), flow: try #require(loaded.flow))
         return try await party.place(order).result
     }
-}
-
-private enum SIPWebSockets {
-    static let script = Files.root.appendingPathComponent("Tests/PeerTests/Scenarios/websocket_sip.py").path
-    static let isPossible = TestCertificates.standard != nil && !python.isEmpty
-    /// One that has the package; the system's own comes first, because an installed package belongs to that one.
-    static let python: String = {
-        guard let folder = try? TemporaryFolder() else { return "" }
-        return ["/usr/bin/python3", "python3"].first { name in
-            (try? PeerProgram(name, ["-c", "import websockets"], in: folder))?.wait(.seconds(10)) == 0
-        } ?? ""
-    }()
 }

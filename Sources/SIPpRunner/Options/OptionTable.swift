@@ -51,11 +51,12 @@ enum OptionTable {
         [
             .init(
                 "-t", "MODE",
-                "u1 UDP, one socket (default); un UDP, a socket a call; ui UDP, an address a call; t1, tn TCP; l1, ln TLS",
+                "u1 UDP, one socket (default); un UDP, a socket a call; ui UDP, an address a call; t1, tn TCP; l1, ln TLS; "
+                    + "w1, wn WebSocket; wl1, wln WebSocket over TLS",
                 .checked { options, text throws(OptionError) in
                     guard let transport = Options.Transport(rawValue: text) else {
                         throw OptionError(
-                            message: "-t \(text): there are u1, un, ui, t1, tn, l1 and ln; SCTP and compression are not supported"
+                            message: "-t \(text): there are u1, un, ui, t1, tn, l1, ln, w1, wn, wl1 and wln; SCTP and compression are not supported"
                         )
                     }
                     options.transport = transport
@@ -76,6 +77,14 @@ enum OptionTable {
             .init("-tls_cert", "FILE", "the certificate (default: cacert.pem)", .text { $0.tlsCertificate = $1 }),
             .init("-tls_key", "FILE", "its key (default: cakey.pem)", .text { $0.tlsKey = $1 }),
             .init("-tls_ca", "FILE", "the authorities that are believed", .text { $0.tlsAuthorities = $1 }),
+            .init(
+                "-ws_path", "PATH", "the path of WebSockets, at both ends (default: /)",
+                .checked { options, text throws(OptionError) in
+                    guard text.hasPrefix("/"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") }) else {
+                        throw OptionError(message: "-ws_path \(text): a path begins with / and has no blanks and no #")
+                    }
+                    options.webSocketPath = text
+                }),
             .init("-multihome", "", "", .refused("SCTP is not supported")),
             .init("-heartbeat", "", "", .refused("SCTP is not supported")),
             .init("-plugin", "", "", .refused("plugins are not supported")),

@@ -3,14 +3,23 @@
 /// The options of a run.
 package struct Options {
     package enum Transport: String, CaseIterable {
-        case u1, un, ui, t1, tn, l1, ln
+        case u1, un, ui, t1, tn, l1, ln, w1, wn, wl1, wln
 
-        package var isUDP: Bool { self == .u1 || self == .un || self == .ui }
-        package var isSecure: Bool { self == .l1 || self == .ln }
+        package var isUDP: Bool { name == "UDP" }
+        package var isWebSocket: Bool { name == "WS" || name == "WSS" }
+        package var isSecure: Bool { name == "TLS" || name == "WSS" }
         /// A socket for each call.
-        package var isPerCall: Bool { self == .un || self == .ui || self == .tn || self == .ln }
-        /// As Via has it.
-        package var name: String { isUDP ? "UDP" : isSecure ? "TLS" : "TCP" }
+        package var isPerCall: Bool { rawValue.last != "1" }
+        /// As Via has it (RFC 3261 section 18, RFC 7118 section 5.1).
+        package var name: String {
+            switch self {
+            case .u1, .un, .ui: "UDP"
+            case .t1, .tn: "TCP"
+            case .l1, .ln: "TLS"
+            case .w1, .wn: "WS"
+            case .wl1, .wln: "WSS"
+            }
+        }
     }
 
     package var remote: String?
@@ -39,6 +48,7 @@ package struct Options {
     package var tlsCertificate = "cacert.pem"
     package var tlsKey = "cakey.pem"
     package var tlsAuthorities: String?
+    package var webSocketPath = "/"
 
     package var inBackground = false
     package var keys: [String: String] = [:]

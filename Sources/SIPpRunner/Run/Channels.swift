@@ -82,7 +82,8 @@ class Channels {
         return true
     }
     func closeConnection(of call: ScenarioCall) {}
-    func close() {}
+    /// Ends all; `then` is called when the last messages are out.
+    func close(then: @escaping () -> Void) { then() }
 
     /// Where a message of a call goes.
     func destination(of call: ScenarioCall) -> SocketAddress? {

@@ -90,11 +90,12 @@ final class DatagramChannels: Channels {
         return .sent
     }
 
-    override func close() {
+    override func close(then: @escaping () -> Void) {
         main?.close()
         for entry in perCall { entry.socket.close() }
         for socket in perAddress.values { socket.close() }
         perCall = []
         perAddress = [:]
+        then()
     }
 }

@@ -71,7 +71,7 @@ extension ScenarioRun: ChannelUser {
     }
 
     func lost(_ link: AnyObject, _ reason: String) {
-        for call in calls.values where call.link === link || (call.link == nil && options.transport == .t1) {
+        for call in calls.values where call.link === link || (call.link == nil && !options.transport.isPerCall) {
             call.link = nil
             // It only waits for what may still come.
             guard !call.isInTimewait else { continue }

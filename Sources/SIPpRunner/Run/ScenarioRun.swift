@@ -100,7 +100,9 @@ package final class ScenarioRun {
         channels =
             options.transport.isUDP
             ? DatagramChannels(loop: loop, user: self, addresses: addresses, options: options)
-            : StreamChannels(loop: loop, user: self, addresses: addresses, options: options)
+            : options.transport.isWebSocket
+                ? WebSocketChannels(loop: loop, user: self, addresses: addresses, options: options)
+                : StreamChannels(loop: loop, user: self, addresses: addresses, options: options)
         try channels.open()
         try files.open()
         media = RunMedia(run: self)
@@ -181,11 +183,12 @@ package final class ScenarioRun {
             files.finish(self)
             media.close()
             twins?.close()
-            channels.close()
             wakes.close()
-            let tell = onEnd
-            onEnd = nil
-            tell?(status)
+            channels.close { [self] in
+                let tell = onEnd
+                onEnd = nil
+                tell?(status)
+            }
         }
     }
 

@@ -53,25 +53,7 @@ enum SIPWebSockets {
             case .opened: break
             case .text(let text): events.received(Array(text.utf8))
             case .binary(let octets): events.received(octets)
-            case .closed(let end): events.ended("WebSocket with \(peer): \(words(end))")
-            }
-        }
-    }
-
-    private static func words(_ end: WebSocketEnd) -> String {
-        switch end {
-        case .byPeer(let code, let reason): "closed by the peer (\(code)\(reason.isEmpty ? "" : " \(reason)"))"
-        case .byUs: "closed"
-        case .lost: "the connection is lost"
-        case .failed(let failure):
-            switch failure {
-            case .badURL: "this is no address"
-            case .name: "the name was not found"
-            case .refused: "the connection was refused"
-            case .timeout: "no answer in time"
-            case .tls: "the certificate is refused, or TLS failed"
-            case .handshake(let status): "no WebSocket of SIP is there\(status.map { " (\($0))" } ?? "")"
-            case .cancelled, .unavailable: "given up"
+            case .closed(let end): events.ended("WebSocket with \(peer): \(end)")
             }
         }
     }
@@ -83,13 +65,8 @@ enum SIPWebSockets {
             self.socket = socket
         }
 
-        /// As text, which browsers take; a body that is no text goes as it is. What is over already says why by its end, which is on
-        /// its way.
-        func send(_ message: [UInt8]) -> Bool {
-            let text = String(validating: message, as: UTF8.self)
-            let isTaken = text.map { socket.send(text: $0) } ?? socket.send(binary: message)
-            return isTaken || socket.isClosing
-        }
+        /// What is over already says why by its end, which is on its way.
+        func send(_ message: [UInt8]) -> Bool { socket.send(message: message) || socket.isClosing }
 
         func close() { socket.close(code: 1001) }
     }

@@ -51,6 +51,13 @@ package final class WebSocket: Sendable {
     @discardableResult
     package func send(binary: [UInt8]) -> Bool { send(Message(isText: false, bytes: binary)) }
 
+    /// Queues a message of a protocol that takes either kind: as text, which browsers show, when it is UTF-8; else as binary. False when
+    /// it was not taken. From any thread.
+    @discardableResult
+    package func send(message: [UInt8]) -> Bool {
+        send(Message(isText: String(validating: message, as: UTF8.self) != nil, bytes: message))
+    }
+
     /// Sends what waits, then closes with `code` (1000, 1001, 1003, 1007 to 1011, 3000 to 4999). From any thread; later calls do
     /// nothing. `reason` is cut to 123 bytes.
     package func close(code: UInt16 = 1000, reason: String = "") {

@@ -1,5 +1,5 @@
 // WebSockets that we open: the request, the name look-up, the connection on the web thread. RFC 6455, section 4.1.
-import Basics
+package import Basics
 import CWebSockets
 import Glibc
 package import Reactor
@@ -8,6 +8,8 @@ package import Reactor
 package struct WebSocketRequest: Sendable {
     /// `ws://host[:port]/path?query` or `wss://…`.
     package var url: String
+    /// Where the server is; nil: the URL's host is looked up.
+    package var address: IPAddress?
     package var headers: HTTPFields
     /// Offered in this order.
     package var subprotocols: [String]
@@ -54,8 +56,8 @@ extension WebThread {
             return socket
         }
         let attempt = WebSocketAttempt(request, target, socket, events)
-        if IPAddress(target.host) != nil {
-            attempt.addresses = [target.bareHost]
+        if let address = request.address ?? IPAddress(target.host) {
+            attempt.addresses = ["\(address)"]
             start(attempt)
             return socket
         }
@@ -236,7 +238,6 @@ struct WebSocketTarget: Sendable, Equatable {
 
     /// The host with the port when it is not the scheme's.
     var authority: String { port == (isTLS ? 443 : 80) ? host : "\(host):\(port)" }
-    var bareHost: String { host.hasPrefix("[") ? String(host.dropFirst().dropLast()) : host }
 
     /// Nil for other schemes, user names, fragments, control characters and blanks.
     init?(_ url: String) {

@@ -38,6 +38,32 @@ package enum WebSocketFailure: Sendable, Hashable {
     case unavailable
 }
 
+extension WebSocketEnd: CustomStringConvertible {
+    /// Words for a person, without the peer.
+    package var description: String {
+        switch self {
+        case .byPeer(let code, let reason): "closed by the peer (\(code)\(reason.isEmpty ? "" : " \(reason)"))"
+        case .byUs: "closed"
+        case .lost: "the connection is lost"
+        case .failed(let failure): "\(failure)"
+        }
+    }
+}
+
+extension WebSocketFailure: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .badURL: "this is no address"
+        case .name: "the name was not found"
+        case .refused: "the connection was refused"
+        case .timeout: "no answer in time"
+        case .tls: "the certificate is refused, or TLS failed"
+        case .handshake(let status): "no such WebSocket is there\(status.map { " (\($0))" } ?? "")"
+        case .cancelled, .unavailable: "given up"
+        }
+    }
+}
+
 /// The limits of one WebSocket.
 package struct WebSocketLimits: Sendable {
     /// Bytes of one received message. Beyond: closed with 1009.
