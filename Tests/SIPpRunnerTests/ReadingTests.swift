@@ -81,7 +81,10 @@ struct ReadingTests {
             (["-timeout", "1e300"], "-timeout, \"1e300\" is not a valid time! Write 500ms, 10s, 2m, 1h or 1:30"),
             (["-r", "inf"], "-r, \"inf\" is not a valid number!"), (["-rp", "1e-300"], "-rp is at least 1 (milliseconds)"),
             (["-mp", "9223372036854775807"], "-mp, \"9223372036854775807\" is not a valid integer!"),
-            (["-t", "s1"], "-t s1: there are u1, un, ui, t1, tn, l1, ln, w1, wn, wl1 and wln; SCTP and compression are not supported"),
+            (
+                ["-t", "s1"],
+                "-t s1: there are u1, un, ui, t1, tn, l1, ln, w1, wn, wl1, wln; SCTP and compression are not supported"
+            ),
             (["-sn", "uac", "-sf", "x"], "-sf and -sn exclude each other"),
             (["a", "b"], "what is \"b\"? The remote host is a already"),
             (["-timeout_error"], "-timeout_error needs -timeout"),

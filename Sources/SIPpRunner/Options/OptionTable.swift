@@ -55,9 +55,8 @@ enum OptionTable {
                     + "w1, wn WebSocket; wl1, wln WebSocket over TLS",
                 .checked { options, text throws(OptionError) in
                     guard let transport = Options.Transport(rawValue: text) else {
-                        throw OptionError(
-                            message: "-t \(text): there are u1, un, ui, t1, tn, l1, ln, w1, wn, wl1 and wln; SCTP and compression are not supported"
-                        )
+                        let names = Options.Transport.allCases.map(\.rawValue).joined(separator: ", ")
+                        throw OptionError(message: "-t \(text): there are \(names); SCTP and compression are not supported")
                     }
                     options.transport = transport
                 }),
