@@ -157,13 +157,10 @@ final class Bridge {
         }
         outgoing.device = candidate.device
         outgoing.partnerIsCoded = caller.media.flatMap { $0.isReady ? $0.codec.isCoded : nil }
-        if target.hasPrefix("line:") {
-            let parts = target.dropFirst(5).split(separator: "/", maxSplits: 1)
-            if parts.count == 2 {
-                outgoing.line = String(parts[0])
-                outgoing.target = String(parts[1])
-                if request.callerID == nil { outgoing.from = nil }
-            }
+        if let (line, number) = CallRequest.line(of: target) {
+            outgoing.line = line
+            outgoing.target = number
+            if request.callerID == nil { outgoing.from = nil }
         }
         // What the flow says counts more than what came with the call.
         let keepsCaller = outgoing.from == info.from.uri || outgoing.from == info.from.user

@@ -7,6 +7,7 @@
 //   CallRefresh    session timers                                 CallTransfer   REFER of either side
 //   CallInfoMaking the facts for expressions and results         CallReplacing  an INVITE that takes another call's place
 //   CallRedirecting 3xx answers to our INVITE                    CallIdentity   who calls, and who was called before
+//   CallTexts      MESSAGE of ours
 
 package import Basics
 package import Reactor
@@ -106,6 +107,8 @@ package final class Call {
     var referralDialog: ReferralDialog?
     /// The far side wants no NOTIFY about the REFER that it sent.
     var isReferralQuiet = false
+    /// What it sends by MESSAGE; nil while it has sent nothing.
+    var texts: TextsInCall?
     /// How long to wait before a re-INVITE that got 491 is tried again.
     var glareWait: Duration?
     /// The report of media, once it is closed.

@@ -76,6 +76,7 @@ extension Call {
         milestones = []
         answering?.resume(returning: .wrongState(operation: "answer", why: "the call has ended"))
         renegotiation?.resume(returning: 0)
+        texts?.end(TextResult(.noAnswer, reason: "the call has ended"))
         shard.ended(self, end)
         let tell = onEnd
         onEnd = nil

@@ -162,7 +162,7 @@ extension Call {
     }
 
     /// The credentials of an INVITE as its ACK repeats them: not computed anew, since an ACK cannot be challenged (section 22.1).
-    private static func credentials(of invite: Message) -> [UInt8] {
+    static func credentials(of invite: Message) -> [UInt8] {
         guard invite.has(.authorization) || invite.has(.proxyAuthorization) else { return [] }
         var writer = MessageWriter(capacity: 512)
         for row in invite.rows {

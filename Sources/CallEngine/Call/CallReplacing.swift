@@ -68,6 +68,7 @@ extension Call {
         glareWait = .milliseconds(200)
         renegotiation?.resume(returning: 491)
         transferEvents?.send(.answered(status: 481, isQuiet: false))
+        texts?.end(TextResult(.noAnswer, reason: "another far side took the place of the first"))
         let wasAnswered = state == .answered
         update { $0.answer(body: self.localDescription, source: self.hop.address, at: self.loop.now, into: &$1) }
         media.start()

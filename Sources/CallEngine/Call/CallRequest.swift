@@ -32,3 +32,12 @@ package struct CallRequest: Sendable {
         self.headers = headers
     }
 }
+
+extension CallRequest {
+    /// The parts of `line:NAME/number`; nil for any other target.
+    static func line(of target: String) -> (line: String, number: String)? {
+        guard target.hasPrefix("line:") else { return nil }
+        let parts = target.dropFirst(5).split(separator: "/", maxSplits: 1)
+        return parts.count == 2 ? (String(parts[0]), String(parts[1])) : nil
+    }
+}

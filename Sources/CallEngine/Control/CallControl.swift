@@ -45,6 +45,10 @@ package protocol CallControl: AnyObject {
     /// Sends the far side away to another target by REFER, and returns when that is done or failed. After `transferred` hang up.
     func transfer(_ request: TransferRequest) async throws -> TransferResult
 
+    /// Sends a text by MESSAGE, in the call's dialog or to somebody else, and returns when it is answered or its time is over. To somebody
+    /// else it may be sent after the end of the call too.
+    func send(_ text: TextRequest) async throws -> TextResult
+
     // MARK: Media
 
     /// Starts playing, after what plays now has been stopped. Never throws: what cannot be played ends with `.failed`.

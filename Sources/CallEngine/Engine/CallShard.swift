@@ -54,6 +54,8 @@ package final class CallShard {
     private var digests: [String: DigestClient] = [:]
     private var datagramPeers = DatagramPeers()
     private var rotations: [[String]: Int] = [:]
+    /// Receivers of texts that are not answered yet.
+    var textTurns: [String: TextTurn] = [:]
     @exclusivity(unchecked) private var random: SeededRandom
     @exclusivity(unchecked) private var known = KnownTexts()
     /// This end's name over WebSockets that it has opened: nobody can connect to it (RFC 7118 section 5).

@@ -12,7 +12,8 @@ struct CaseExpectationReader {
     }
 
     private static let known = [
-        "played", "bridged", "transferred", "conference", "recorded", "ended", "hung-up", "rejected", "redirected", "answered",
+        "played", "bridged", "transferred", "conference", "message", "recorded", "ended", "hung-up", "rejected", "redirected",
+        "answered",
         "logged", "tag",
         "value",
         "collected", "sent", "requested", "section", "result", "held", "failed", "passed", "not"
@@ -46,6 +47,7 @@ struct CaseExpectationReader {
         case "bridged": return bridged(node)
         case "transferred": return transferred(node)
         case "conference": return conference(node)
+        case "message": return message(node)
         case "recorded":
             if case .scalar(let scalar) = node.content, case .bool(let flag) = scalar.value {
                 return [flag ? .recorded(nil) : .not(.recorded(nil))]
@@ -130,6 +132,21 @@ struct CaseExpectationReader {
                 "value", outcome, of: "`outcome`", at: map.place(of: "outcome"), known: ConferenceVerb.outcomes, sink)
         }
         return [.conference(map.requiredString("room", mend: "room: support") ?? "", outcome: outcome)]
+    }
+
+    private func message(_ node: YAMLNode) -> [CaseExpectation.Kind] {
+        guard case .mapping = node.content, let map = MappingReader(node, "`message`", sink) else {
+            return NodeRead.list(node).compactMap { NodeRead.string($0, "`message`", sink) }.map {
+                .message($0, to: nil, outcome: nil)
+            }
+        }
+        defer { map.finish() }
+        let outcome = map.string("outcome")
+        if let outcome, !SendMessageVerb.outcomes.contains(outcome) {
+            NodeRead.unknown(
+                "value", outcome, of: "`outcome`", at: map.place(of: "outcome"), known: SendMessageVerb.outcomes, sink)
+        }
+        return [.message(map.string("text"), to: map.string("to"), outcome: outcome)]
     }
 
     private func ended(_ node: YAMLNode) -> [CaseExpectation.Kind] {

@@ -63,6 +63,19 @@ struct CaseJudge {
                 holds, "conference \(room)\(outcome.map { " (\($0))" } ?? "")",
                 list(outcome == nil ? joined : left.map { "\($0.0) (\($0.1))" })
             )
+        case .message(let text, let target, let outcome):
+            let messages = run.events.compactMap { event in
+                if case .messageSent(let to, let text, let how, _) = event { (to, text, how) } else { nil }
+            }
+            let holds = messages.contains { message in
+                (text.map { FlowBenchPattern.matches($0, message.1) } ?? true)
+                    && (target.map { FlowBenchPattern.matches($0, message.0) } ?? true) && (outcome ?? message.2) == message.2
+            }
+            let wanted = [text, target.map { "to \($0)" }, outcome.map { "(\($0))" }].compactMap { $0 }
+            return (
+                holds, "message \(wanted.joined(separator: " "))",
+                list(messages.map { "\($0.1)\($0.0.isEmpty ? "" : " to \($0.0)") (\($0.2))" })
+            )
         case .notBridged:
             let tried = run.events.flatMap { event in if case .bridging(let targets) = event { targets } else { [String]() } }
             return (tried.isEmpty, "no bridge", list(tried))

@@ -80,6 +80,8 @@ struct CaseExpectation: Sendable {
         case played([String])
         case bridged(String, outcome: String?)
         case transferred(String, outcome: String)
+        /// Of the text; nil: any.
+        case message(String?, to: String?, outcome: String?)
         case notBridged
         case conference(String, outcome: String?)
         case recorded(String?)

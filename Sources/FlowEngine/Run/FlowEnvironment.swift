@@ -106,6 +106,8 @@ package enum FlowEvent: Equatable, Sendable {
     case bridging([String])
     case bridged(target: String, outcome: String, status: Int)
     case transferred(target: String, outcome: String, status: Int)
+    /// `to` is empty for the far side of the call.
+    case messageSent(to: String, text: String, outcome: String, status: Int)
     /// So many are in the room, this call included.
     case conferenceJoined(room: String, members: Int)
     case conferenceLeft(room: String, outcome: String, members: Int)

@@ -120,7 +120,9 @@ extension InviteSession {
         if method == .invite || method == .update { refreshed(by: response, retryAfter: retryAfter, at: now) }
         actions.append(.response(response, method: method, retryAfter: retryAfter))
         // A NOTIFY that is not known ends its subscription, not the call (RFC 5057 section 5.1).
-        if method != .notify, response.status == 481 || response.status == 408 { lost(response.status, into: &actions) }
+        if method != .notify, response.status == 481 || (response.status == 408 && method != .message) {
+            lost(response.status, into: &actions)
+        }
     }
 
     /// The final response to a request of ours that may have been a refresh of the session (RFC 4028 section 7).
@@ -142,7 +144,8 @@ extension InviteSession {
         guard state != .ended, method != .cancel, method != .prack else { return }
         if method == .invite { pendingReinvite = nil }
         actions.append(.noResponse(method: method))
-        if method != .bye, method != .notify { lost(408, into: &actions) }
+        // Who does not know MESSAGE may have dropped it on the way.
+        if method != .bye, method != .notify, method != .message { lost(408, into: &actions) }
     }
 
     /// The dialog is over at the other end; a BYE tells intermediaries (section 12.2.1.2).

@@ -114,7 +114,7 @@ func hexadecimal(_ value: UInt64, after prefix: StaticString = "") -> [UInt8] {
 
 extension MessageWriter {
     /// Starts a request outside a dialog (RFC 3261 section 8.1.1): start line, Via, Max-Forwards, Route, From, To, Call-ID, CSeq,
-    /// Contact and the end's own headers. More headers and `finish` follow.
+    /// Contact (not of MESSAGE, RFC 3428 section 4) and the end's own headers. More headers and `finish` follow.
     /// - Parameters:
     ///   - from: the value of From with its tag; `to`: the value of To without one.
     ///   - routes: values of preloaded Route rows.
@@ -129,7 +129,7 @@ extension MessageWriter {
         header("Call-ID", octets: callID[...])
         append("CSeq: ")
         cSeqValue(cSeq, method)
-        if method != .register { header("Contact", octets: end.contact[...]) }
+        if method != .register, method != .message { header("Contact", octets: end.contact[...]) }
         append(end.headers)
     }
 

@@ -26,6 +26,8 @@ package final class EventLines: FlowObserver {
         case .bridging(let targets): "calls \(targets.joined(separator: ", "))"
         case .bridged(let target, let outcome, _): "\(target): \(outcome)"
         case .transferred(let target, let outcome, _): "transfer to \(target): \(outcome)"
+        case .messageSent(let target, let text, let outcome, _):
+            "text\(target.isEmpty ? "" : " to \(target)") (\(outcome)): \(text)"
         case .conferenceJoined(let room, let members): "joins the conference \(room), \(members) in it"
         case .conferenceLeft(let room, let outcome, _): "conference \(room): \(outcome)"
         case .recordingBegan: "records"

@@ -33,6 +33,9 @@ package final class FlowLog: FlowObserver {
             add(.info, "bridge ended", [("target", target), ("outcome", outcome), ("status", String(status))])
         case .transferred(let target, let outcome, let status):
             add(.info, "transfer ended", [("target", target), ("outcome", outcome), ("status", String(status))])
+        case .messageSent(let target, let text, let outcome, let status):
+            let fields = [("to", target), ("outcome", outcome), ("status", String(status)), ("text", text)]
+            add(.info, "text sent", fields.filter { !$0.1.isEmpty })
         case .conferenceJoined(let room, let members):
             add(.info, "conference joined", [("room", room), ("members", String(members))])
         case .conferenceLeft(let room, let outcome, let members):

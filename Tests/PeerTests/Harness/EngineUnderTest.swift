@@ -54,6 +54,7 @@ final class EngineUnderTest: Sendable {
     private final class Seen: Sendable {
         let reports = Locked<[CallReport]>([])
         let messages = Locked<[TracedMessage]>([])
+        let texts = Locked<[TextMessage]>([])
         /// What the flows of all calls noted down.
         let notes = Locked<[String]>([])
         let changes = Changes()
@@ -97,6 +98,7 @@ final class EngineUnderTest: Sendable {
             settings: settings, loops: loops, workers: workers, nameWorkers: names, seed: .random(in: .min ... .max),
             tracing: tracing, trace: { seen.add($0, to: seen.messages) },
             onLine: { _ in seen.changes.tell() },
+            onMessage: { seen.add($0, to: seen.texts) },
             onRegistrar: { _ in seen.changes.tell() },
             onIncoming: { call in
                 guard let flow else { return call.hangUp(HangUpReason(status: 480)) }
@@ -104,6 +106,8 @@ final class EngineUnderTest: Sendable {
             })
     }
 
+    /// What came by MESSAGE.
+    var texts: [TextMessage] { seen.texts.withLock { $0 } }
     var udpPort: UInt16 { port(.udp) }
     var tcpPort: UInt16 { port(.tcp) }
     var tlsPort: UInt16 { port(.tls) }

@@ -15,10 +15,12 @@ final class Linphonec {
     ///   - encryption: of its media: `none` or `srtp`.
     ///   - answers: takes calls by itself.
     ///   - account: whom it registers as, where (a SIP URI, which may ask for TLS), and its password.
+    ///   - routes: sends everything by the server of its account.
     ///   - authority: a PEM file with whom it believes about servers of TLS.
     init(
         speaking prompt: String, codec: String = "PCMU", encryption: String = "none", answers: Bool = false,
-        account: (user: String, realm: String, password: String, server: String)? = nil, authority: String? = nil
+        account: (user: String, realm: String, password: String, server: String)? = nil, routes: Bool = false,
+        authority: String? = nil
     ) throws {
         folder = try TemporaryFolder()
         let manager = FileManager.default
@@ -33,6 +35,7 @@ final class Linphonec {
             configuration += """
                 [proxy_0]
                 reg_proxy=<\(account.server)>
+                reg_route=\(routes ? "<\(account.server);lr>" : "")
                 reg_identity=<sip:\(account.user)@\(account.realm)>
                 reg_expires=600
                 reg_sendregister=1
