@@ -101,7 +101,7 @@ struct SippPairTests {
         defer { called.stop() }
         try called.start(name, "called", isSipp: sippIsCalled, port: port, target: nil, folder)
         let arguments = comment("arguments", name, "called") ?? ""
-        guard Ports.wait(for: [(arguments.contains("-t t") ? .tcp : .udp, port)], .seconds(5)) else {
+        guard called.waitUntilOpen(arguments.contains("-t t") ? .tcp : .udp, port) else {
             throw Unopened(reason: "the called end did not open port \(port): \(called.words(folder, "called"))")
         }
         let caller = Ending()
@@ -120,6 +120,7 @@ struct SippPairTests {
         private var program: PeerProgram?
         private let outcome = Outcome<ScenarioProgram.Outcome>()
         private let control = ScenarioProgram.Control()
+        private let isOpen = Outcome<Bool>()
 
         func start(_ name: String, _ role: String, isSipp: Bool, port: UInt16, target: UInt16?, _ folder: TemporaryFolder) throws
         {
@@ -138,13 +139,19 @@ struct SippPairTests {
             }
             if let target { words.append("127.0.0.1:\(target)") }
             if isSipp {
-                program = try PeerProgram("sipp", words, in: folder)
+                program = try PeerProgram("sipp", words, in: folder, environment: PeerProgram.announcing())
             } else {
-                let outcome = outcome
-                let control = control
-                let arguments = words
-                Thread.detachNewThread { outcome.set(ScenarioProgram.run(arguments, control: control) { _ in }) }
+                let (outcome, control, isOpen, arguments) = (outcome, control, isOpen, words)
+                Thread.detachNewThread {
+                    outcome.set(ScenarioProgram.run(arguments, control: control, opened: { isOpen.set(true) }) { _ in })
+                    isOpen.set(false)
+                }
             }
+        }
+
+        /// False when it ended before, or took too long.
+        func waitUntilOpen(_ kind: Ports.Kind, _ port: UInt16) -> Bool {
+            program?.waitUntilOpen([(kind, port)]) ?? (isOpen.wait(within: .seconds(20)) == true)
         }
 
         /// Ends what still runs.

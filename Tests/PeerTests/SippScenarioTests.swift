@@ -24,10 +24,13 @@ final class ScenarioPeer {
         // All run in one process, whose number tells nothing apart.
         words += ["-cid_str", "%u-\(self.port)@%s"] + more
         if let target { words.append("127.0.0.1:\(target)") }
-        let ended = ended
-        let arguments = words
-        Thread.detachNewThread { ended.set(ScenarioProgram.run(arguments) { _ in }) }
-        if target == nil { _ = Ports.wait(for: [(transport.hasPrefix("u") ? .udp : .tcp, self.port)], .seconds(5)) }
+        let (ended, arguments, isOpen) = (ended, words, Outcome<Void>())
+        Thread.detachNewThread {
+            ended.set(ScenarioProgram.run(arguments, opened: { isOpen.set(()) }) { _ in })
+            isOpen.set(())
+        }
+        // Its ports, that of a twin among them.
+        _ = isOpen.wait(within: .seconds(20))
     }
 
     /// How it ended; nil when it did not in time.
@@ -124,7 +127,8 @@ struct SippScenarioTests {
         try start("3pcc-B", isSipp: !isController, port: b, target: nil)
         let pcc = ["-3pcc", "127.0.0.1:\(twin)"]
         try start("3pcc-C-B", isSipp: who.hasSuffix("controller B"), port: Ports.free(), target: b, more: pcc)
-        _ = Ports.wait(for: [(.tcp, twin)], .seconds(5))
+        // Our own has opened it already.
+        if who.hasSuffix("controller B") { sipps.last?.waitUntilOpen(.tcp, twin) }
         try start("3pcc-C-A", isSipp: who.hasSuffix("controller A"), port: Ports.free(), target: a, more: pcc)
         for end in ends { end.expect() }
         for end in sipps { #expect(end.status(.seconds(60)) == 0, "\(end.folder.text("errors.log").suffix(800))") }

@@ -31,18 +31,25 @@ package struct ScenarioProgram: Sendable {
     }
 
     /// Runs it and waits for its end. Not on a loop.
-    package static func run(_ words: [String], control: Control = Control(), progress: @escaping @Sendable (String) -> Void)
-        -> Outcome
-    {
+    /// - Parameters:
+    ///   - opened: its sockets are open: from now on it can be called. Once at most; on its loop.
+    ///   - progress: lines for whoever watches.
+    package static func run(
+        _ words: [String], control: Control = Control(), opened: @escaping @Sendable () -> Void = {},
+        progress: @escaping @Sendable (String) -> Void
+    ) -> Outcome {
         do throws(OptionError) {
             let options = try OptionReader.read(words)
-            return run(options, control, progress)
+            return run(options, control, opened, progress)
         } catch {
             return Outcome(status: ExitCode.other, note: error.message)
         }
     }
 
-    private static func run(_ options: Options, _ control: Control, _ progress: @escaping @Sendable (String) -> Void) -> Outcome {
+    private static func run(
+        _ options: Options, _ control: Control, _ opened: @escaping @Sendable () -> Void,
+        _ progress: @escaping @Sendable (String) -> Void
+    ) -> Outcome {
         if options.wantsHelp { return Outcome(status: ExitCode.other, output: OptionReader.help) }
         if options.wantsVersion {
             return Outcome(status: ExitCode.other, output: "ringwright sipp, for scenarios of SIPp \(RunConstants.version)\n")
@@ -64,7 +71,7 @@ package struct ScenarioProgram: Sendable {
         } catch {
             return Outcome(status: ExitCode.fatal, note: "\(error)")
         }
-        let outcome = drive(options, loop, workers, control, progress)
+        let outcome = drive(options, loop, workers, control, opened, progress)
         control.hold(nil)
         loop.stop()
         workers.stop()
@@ -73,7 +80,7 @@ package struct ScenarioProgram: Sendable {
 
     private static func drive(
         _ options: Options, _ loop: EpollLoop, _ workers: WorkerPool, _ control: Control,
-        _ progress: @escaping @Sendable (String) -> Void
+        _ opened: @escaping @Sendable () -> Void, _ progress: @escaping @Sendable (String) -> Void
     ) -> Outcome {
         let ended = Reactor.Outcome<Outcome>()
         do throws(RunFailure) {
@@ -81,6 +88,7 @@ package struct ScenarioProgram: Sendable {
                 let (run, warnings) = try ScenarioRun.make(options, loop: loop, workers: workers, processID: Int(getpid()))
                 for warning in warnings { progress("warning: \(warning)") }
                 run.onProgress = progress
+                run.onOpen = opened
                 run.onEnd = { [unowned run] status in
                     let summary = RunSummary(run)
                     var outcome = Outcome(status: status, output: summary.text, note: run.fatalMessage ?? "")

@@ -50,6 +50,8 @@ package final class ScenarioRun {
     var watchdogMinorTrips = 0
     /// Called once, with the exit status.
     package var onEnd: ((Int32) -> Void)?
+    /// The sockets are open. Called once at most.
+    package var onOpen: (() -> Void)?
     /// A line for whoever watches.
     package var onProgress: ((String) -> Void)?
 
@@ -112,6 +114,7 @@ package final class ScenarioRun {
             self.twins = twins
             try twins.open()
         }
+        onOpen?()
         runInit()
         if let users = options.users {
             freeUsers = Array((1...max(1, users)).reversed())

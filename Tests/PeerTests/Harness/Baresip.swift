@@ -85,12 +85,12 @@ final class Baresip {
         func start() throws -> PeerProgram {
             try writeConfiguration()
             try writeAccount()
-            return try PeerProgram("baresip", arguments, in: folder)
+            return try PeerProgram("baresip", arguments, in: folder, environment: PeerProgram.announcing())
         }
         var program = try start()
         // Somebody else may take the port for TCP before it does; it then serves UDP only, and says nothing.
         for _ in 0..<3 where dial == nil {
-            if program.waitForOutput("baresip is ready"), Ports.wait(for: [(.tcp, port)], .seconds(2)) { break }
+            if program.waitForOutput("baresip is ready"), program.hasOpened([(.tcp, port)]) { break }
             program.stop()
             port = Ports.free()
             program = try start()

@@ -62,25 +62,6 @@ enum Ports {
         return address
     }
 
-    /// Waits until somebody listens on all these ports; false when not within `limit`.
-    ///
-    /// The one place that looks again and again: the kernel tells nobody when another program opens a socket.
-    static func wait(for ports: [(kind: Kind, port: UInt16)], _ limit: Duration = .seconds(10)) -> Bool {
-        let end = ContinuousClock.now + limit
-        while !ports.allSatisfy({ isOpen($0.kind, $0.port) }) {
-            guard ContinuousClock.now < end else { return false }
-            usleep(5000)
-        }
-        return true
-    }
-
-    /// Whether a socket of this machine has the port, and listens.
-    private static func isOpen(_ kind: Kind, _ port: UInt16) -> Bool {
-        let table = (try? String(contentsOfFile: "/proc/net/\(kind)", encoding: .utf8)) ?? ""
-        // Local address, the far one, state: 0A listens, 07 is UDP without a far address.
-        return table.contains(String(format: ":%04X 00000000:0000 ", Int(port)) + (kind == .tcp ? "0A" : "07"))
-    }
-
     /// Sends datagrams to a port of 127.0.0.1 and returns what came back within `patience`.
     static func exchange(_ datagrams: [[UInt8]], with port: UInt16, patience: Duration = .milliseconds(100)) -> [[UInt8]] {
         guard let own = bound(.udp, port: 0) else { return [] }

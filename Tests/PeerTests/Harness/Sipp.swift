@@ -50,10 +50,13 @@ final class Sipp {
         arguments += ["-t", transport.rawValue, "-m", "\(calls)", "-timeout", "\(limit)s", "-timeout_error", "-nostdin"]
         arguments += ["-trace_msg", "-message_file", "messages.log", "-trace_err", "-error_file", "errors.log"] + more
         if let target { arguments.append("127.0.0.1:\(target)") }
-        program = try PeerProgram("sipp", arguments, in: self.folder)
+        program = try PeerProgram("sipp", arguments, in: self.folder, environment: PeerProgram.announcing())
         // A server is called only once it listens.
-        if target == nil { _ = Ports.wait(for: [(transport == .udp ? .udp : .tcp, self.port)], .seconds(5)) }
+        if target == nil { program.waitUntilOpen([(transport == .udp ? .udp : .tcp, self.port)]) }
     }
+
+    /// Waits until it listens on another port of its own.
+    func waitUntilOpen(_ kind: Ports.Kind, _ port: UInt16) { program.waitUntilOpen([(kind, port)]) }
 
     /// Waits for its end; 0 when every call went as its scenario says.
     func status(_ limit: Duration = .seconds(20)) -> Int32? { program.wait(limit) }

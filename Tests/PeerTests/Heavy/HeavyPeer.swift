@@ -37,7 +37,10 @@ enum HeavyPeer: String {
     }()
 
     /// Starts it. What it started itself ends with it, and all of it after `limit` seconds, whatever becomes of the test.
-    func start(_ arguments: [String], in folder: TemporaryFolder, reads: Bool = false, limit: Int = 60) throws -> PeerProgram {
+    func start(
+        _ arguments: [String], in folder: TemporaryFolder, environment more: [String: String] = [:], reads: Bool = false,
+        limit: Int = 60
+    ) throws -> PeerProgram {
         // The scanners are scripts.
         let command = [.svmap, .svwar, .svcrack].contains(self) ? ["python3", path] : [path]
         let environment = [
@@ -45,6 +48,7 @@ enum HeavyPeer: String {
             "PYTHONPATH": "\(Self.root)/usr/lib/python3/dist-packages", "PYTHONDONTWRITEBYTECODE": "1"
         ]
         return try PeerProgram(
-            "timeout", ["--kill-after=3", "\(limit)"] + command + arguments, in: folder, environment: environment, reads: reads)
+            "timeout", ["--kill-after=3", "\(limit)"] + command + arguments, in: folder,
+            environment: environment.merging(more) { _, new in new }, reads: reads)
     }
 }

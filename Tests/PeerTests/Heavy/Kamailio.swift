@@ -19,8 +19,7 @@ final class Kamailio {
         program = try Self.start(
             "kamailio-registrar", port, more: ["-l", "tls:127.0.0.1:\(tls)"],
             ["CERTIFICATE=\"\(made.path("address.pem"))\"", "KEY=\"\(made.path("address.key"))\""], in: TemporaryFolder())
-        // It says nothing when it is ready: its sockets do. The process that listens on TCP starts last.
-        _ = Ports.wait(for: [(.udp, port), (.tcp, port), (.tcp, tls)])
+        program.waitUntilOpen([(.udp, port), (.tcp, port), (.tcp, tls)])
     }
 
     /// - Parameters:
@@ -39,7 +38,7 @@ final class Kamailio {
             "NONCE_EXPIRE=\(nonceLife)"
         ]
         program = try Self.start("kamailio-proxy", port, definitions, in: folder)
-        _ = Ports.wait(for: [(.udp, port), (.tcp, port)])
+        program.waitUntilOpen([(.udp, port), (.tcp, port)])
     }
 
     private static func start(
@@ -51,7 +50,7 @@ final class Kamailio {
                 "-f", Files.root.appendingPathComponent("Tests/PeerTests/Scenarios/\(configuration).cfg").path, "-DD", "-E",
                 "-L", "\(libraries)/modules", "-Y", folder.url.path, "-w", folder.url.path, "-m", "32", "-M", "8",
                 "-l", "udp:127.0.0.1:\(port)", "-l", "tcp:127.0.0.1:\(port)"
-            ] + more + definitions.flatMap { ["-A", $0] }, in: folder)
+            ] + more + definitions.flatMap { ["-A", $0] }, in: folder, environment: PeerProgram.announcing())
     }
 
     /// A line that goes out through it.
@@ -69,6 +68,14 @@ final class Kamailio {
     }
 
     func decisions(_ start: String) -> [String] { decisions.filter { $0.hasPrefix(start) } }
+
+    /// Whether so many of its decisions begin with this, and no more. It may tell of one after it has answered.
+    func tells(_ start: String, times: Int) -> Bool {
+        wait { $0.decisions(start).count >= times } && decisions(start).count == times
+    }
+
+    /// Waits until what it has told is as `condition` wants it.
+    func wait(until condition: (Kamailio) -> Bool) -> Bool { program.wait(.seconds(5)) { _ in condition(self) } }
 
     var output: String { program.output }
     func stop() { program.stop() }
