@@ -52,18 +52,20 @@ package final class PeerProgram {
         self.said = said
         let changes = said.changes
         self.changes = changes
-        pipe.fileHandleForReading.readabilityHandler = { if said.gather() { $0.readabilityHandler = nil } }
         process.terminationHandler = { [hasEnded, changes] _ in
             hasEnded.withLock { $0 = true }
             changes.tell()
         }
         try Self.withoutBlockedSignals { try process.run() }
+        // Its end alone is open from now on, and that of what it starts.
+        try? pipe.fileHandleForWriting.close()
+        Thread.detachNewThread { [reading = pipe.fileHandleForReading] in
+            said.follow()
+            try? reading.close()
+        }
     }
 
-    deinit {
-        stop()
-        pipe.fileHandleForReading.readabilityHandler = nil
-    }
+    deinit { stop() }
 
     /// A program takes over the signal mask of the thread that starts it, and a test's thread blocks nearly all: the program would
     /// never hear SIGTERM, nor its own timers.
@@ -81,7 +83,7 @@ package final class PeerProgram {
     /// What came by the pipe.
     private final class Output: Sendable {
         let changes = Changes()
-        private let bytes = Locked([UInt8]())
+        private let heard = Locked((bytes: [UInt8](), isOver: false))
         private let descriptor: Int32
 
         init(_ descriptor: Int32) {
@@ -89,24 +91,34 @@ package final class PeerProgram {
             _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         }
 
-        /// Takes what is in the pipe; true when everybody has closed it.
+        /// Takes what comes until everybody has closed the pipe. On a thread of its own: a source of Dispatch cannot be taken back safely
+        /// while it reports.
+        func follow() {
+            var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            repeat { poll(&waiting, 1, -1) } while !gather()
+        }
+
+        /// Takes what is in the pipe; true when everybody has closed it. Then nobody reads any more: the descriptor may be another's.
+        @discardableResult
         func gather() -> Bool {
-            let (hasMore, isOver) = bytes.withLock { bytes in
-                let before = bytes.count
+            let (hasMore, isOver) = heard.withLock { heard in
+                let before = heard.bytes.count
                 var buffer = [UInt8](repeating: 0, count: 65536)
-                while true {
+                while !heard.isOver {
                     let count = read(descriptor, &buffer, buffer.count)
-                    guard count > 0 else { return (bytes.count > before, count == 0) }
-                    bytes += buffer[..<count]
+                    heard.isOver = count == 0
+                    guard count > 0 else { break }
+                    heard.bytes += buffer[..<count]
                 }
+                return (heard.bytes.count > before, heard.isOver)
             }
             if hasMore { changes.tell() }
             return isOver
         }
 
         var text: String {
-            _ = gather()
-            return bytes.withLock { String(decoding: $0, as: UTF8.self) }
+            gather()
+            return heard.withLock { String(decoding: $0.bytes, as: UTF8.self) }
         }
     }
 
