@@ -140,8 +140,9 @@ struct SippCallerTests {
             timers: SIPTimers(t1: .milliseconds(100), t2: .milliseconds(800), t4: .seconds(1)), flow: Reaction.stay.flow)
         defer { engine.close() }
         let sipp = try Sipp(
-            .builtIn("uac"), target: engine.udpPort, calls: 20,
-            more: ["-r", "20", "-d", "200", "-lost", "10", "-max_retrans", "9"])
+            .own("caller-loses"), target: engine.udpPort, calls: 20,
+            // Every BYE must come through before timer J of the engine ends its transaction.
+            more: ["-r", "20", "-lost", "10", "-max_retrans", "9", "-T2", "500"])
         sipp.expectSuccess()
         let reports = engine.reports(20)
         #expect(reports.count == 20)
