@@ -68,7 +68,8 @@ let package = Package(
         + module("Store", ["Basics", "Reactor", "CSQLite", "CPostgreSQL"], testsAlsoUse: ["TestKit"])
         + module("Dialer", ["Basics", "Reactor", "Audio", "CallEngine", "FlowEngine", "Store"], testsAlsoUse: ["TestKit"])
         + module(
-            "SIPpRunner", ["Basics", "Reactor", "SIP", "RTP", "Audio", "Web", "Dialer", "COpenSSL"], testsExclude: ["Scenarios"])
+            "SIPpRunner", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "Web", "Dialer", "COpenSSL"],
+            testsExclude: ["Scenarios"])
         + module(
             "Server", ["Basics", "Reactor", "Audio", "SIP", "SDP", "RTP", "CallEngine", "FlowEngine", "Store", "Dialer", "Web"],
             testsAlsoUse: ["TestKit"])

@@ -39,6 +39,24 @@ import Testing
         #expect(Array(report[..<length]) == rtcpPacket())
     }
 
+    @Test(
+        "without encryption the payload is readable and its tag still counts",
+        arguments: [SRTPSuite.aes128HMAC80, .aes128HMAC32, .aes256HMAC80])
+    func readable(suite: SRTPSuite) throws {
+        let sender = SRTPSender(suite, master: masterKey(suite), isEncrypted: false)
+        let receiver = SRTPReceiver(suite, master: masterKey(suite), isEncrypted: false)
+        let packet = rtpPacket(1)
+        let protected = try #require(sender.protect(packet))
+        #expect(protected.count == packet.count + suite.tagLength && Array(protected[..<packet.count]) == packet)
+        #expect(try receiver.unprotect(protected) == packet)
+        var changed = try #require(sender.protect(rtpPacket(2)))
+        changed[packet.count - 1] ^= 1
+        #expect(throws: SRTPError.unauthentic) { try receiver.unprotect(changed) }
+        // RTCP is encrypted as ever.
+        let report = try #require(sender.protectControl(rtcpPacket()))
+        #expect(try receiver.unprotectControl(report) == rtcpPacket())
+    }
+
     @Test("the sequence number wraps, with loss and disorder", arguments: SRTPSuite.allCases)
     func wraps(suite: SRTPSuite) throws {
         let sender = SRTPSender(suite, master: masterKey(suite))

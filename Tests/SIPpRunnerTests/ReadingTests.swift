@@ -85,6 +85,7 @@ struct ReadingTests {
                 ["-t", "s1"],
                 "-t s1: there are u1, un, ui, t1, tn, l1, ln, w1, wn, wl1, wln; SCTP and compression are not supported"
             ),
+            (["-rtp_payload", "128"], "-rtp_payload 128: a payload type is 0 to 127"),
             (["-sn", "uac", "-sf", "x"], "-sf and -sn exclude each other"),
             (["a", "b"], "what is \"b\"? The remote host is a already"),
             (["-timeout_error"], "-timeout_error needs -timeout"),

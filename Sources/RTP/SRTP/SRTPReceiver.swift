@@ -43,22 +43,27 @@ package final class SRTPReceiver {
     package let suite: SRTPSuite
     /// The master key identifier that their packets carry (RFC 3711 section 3.1); empty: none.
     private let identifier: [UInt8]
+    private let isEncrypted: Bool
     private let media: SRTPCipher
     private let control: SRTPCipher
     @exclusivity(unchecked) private var sources = SRTPSources()
     @exclusivity(unchecked) private var controlSources = SRTPSources()
 
-    /// `master`: key and salt, `suite.masterLength` octets; `identifier`: up to 128 octets.
-    package convenience init(_ suite: SRTPSuite, master: [UInt8], identifier: [UInt8] = []) {
+    /// `master`: key and salt, `suite.masterLength` octets; `identifier`: up to 128 octets; `isEncrypted`: see SRTPSender.
+    package convenience init(_ suite: SRTPSuite, master: [UInt8], identifier: [UInt8] = [], isEncrypted: Bool = true) {
         self.init(
             suite, media: SRTPKeys(suite, master: master, for: .rtp), control: SRTPKeys(suite, master: master, for: .rtcp),
-            identifier: identifier)
+            identifier: identifier, isEncrypted: isEncrypted)
     }
 
     /// With session keys.
-    package init(_ suite: SRTPSuite, media: SRTPKeys, control: SRTPKeys, identifier: [UInt8] = []) {
+    package init(
+        _ suite: SRTPSuite, media: SRTPKeys, control: SRTPKeys, identifier: [UInt8] = [], isEncrypted: Bool = true
+    ) {
         precondition(identifier.count <= 128)
+        precondition(isEncrypted || !suite.isAEAD, "what GCM authenticates it encrypts")
         self.suite = suite
+        self.isEncrypted = isEncrypted
         self.identifier = identifier
         self.media = SRTPCipher(suite, media, encrypts: false)
         self.control = SRTPCipher(suite, control, encrypts: false)
@@ -80,7 +85,8 @@ package final class SRTPReceiver {
         guard hasIdentifier(packet, at: suite.isAEAD ? end + suite.tagLength : end) else { throw .unauthentic }
         try open(
             packet, start..<end, tag: tag..<tag + suite.tagLength, hashed: end,
-            word: suite.isAEAD ? nil : UInt32(truncatingIfNeeded: index >> 16), media, ssrc: ssrc, index: index, to: output)
+            word: suite.isAEAD ? nil : UInt32(truncatingIfNeeded: index >> 16), media, isEncrypted: isEncrypted, ssrc: ssrc,
+            index: index, to: output)
         sources.note(index, of: ssrc)
         return end
     }
@@ -102,7 +108,7 @@ package final class SRTPReceiver {
         guard hasIdentifier(packet, at: wordPlace + SRTPIndex.size) else { throw .unauthentic }
         try open(
             packet, 8..<end, tag: tag..<tag + suite.controlTagLength, hashed: wordPlace + SRTPIndex.size,
-            word: suite.isAEAD ? word : nil, control, ssrc: ssrc, index: index, to: output)
+            word: suite.isAEAD ? word : nil, control, isEncrypted: true, ssrc: ssrc, index: index, to: output)
         controlSources.note(index, of: ssrc)
         return end
     }
@@ -113,8 +119,8 @@ package final class SRTPReceiver {
     ///   - word: is authenticated as well: behind the header by GCM, behind what is hashed by HMAC.
     private func open(
         _ packet: UnsafeRawBufferPointer, _ payload: Range<Int>, tag: Range<Int>, hashed: Int, word: UInt32?,
-        _ cipher: SRTPCipher,
-        ssrc: UInt32, index: UInt64, to output: UnsafeMutableRawBufferPointer
+        _ cipher: SRTPCipher, isEncrypted: Bool, ssrc: UInt32, index: UInt64,
+        to output: UnsafeMutableRawBufferPointer
     ) throws(SRTPError) {
         precondition(output.count >= packet.count)
         guard let target = output.baseAddress else { throw .malformed }
@@ -128,7 +134,11 @@ package final class SRTPReceiver {
             }
         } else {
             guard cipher.isTag(tag, of: UnsafeRawBufferPointer(rebasing: packet[..<hashed]), word) else { throw .unauthentic }
-            cipher.crypt(encrypted, to: place, ssrc: ssrc, index: index)
+            if isEncrypted {
+                cipher.crypt(encrypted, to: place, ssrc: ssrc, index: index)
+            } else if UnsafeRawPointer(place) != encrypted.baseAddress {
+                UnsafeMutableRawBufferPointer(start: place, count: encrypted.count).copyMemory(from: encrypted)
+            }
         }
         if UnsafeRawPointer(target) != packet.baseAddress { output.copyMemory(from: header) }
     }

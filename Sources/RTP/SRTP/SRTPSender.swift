@@ -21,6 +21,7 @@ enum SRTPIndex {
 /// One stream under one master key: a further SSRC needs one of its own. Our packets carry no master key identifier.
 package final class SRTPSender {
     package let suite: SRTPSuite
+    private let isEncrypted: Bool
     private let media: SRTPCipher
     private let control: SRTPCipher
     @exclusivity(unchecked) private var rollover: UInt32 = 0
@@ -28,15 +29,21 @@ package final class SRTPSender {
     @exclusivity(unchecked) private var hasSent = false
     @exclusivity(unchecked) private var controlIndex: UInt32 = 0
 
-    /// `master`: key and salt, `suite.masterLength` octets; for nothing else than this stream.
-    package convenience init(_ suite: SRTPSuite, master: [UInt8]) {
+    /// - Parameters:
+    ///   - master: key and salt, `suite.masterLength` octets; for nothing else than this stream.
+    ///   - isEncrypted: false leaves the payload of RTP readable, with its tag: UNENCRYPTED_SRTP (RFC 4568 section 6.3.2), for suites with
+    ///     HMAC.
+    package convenience init(_ suite: SRTPSuite, master: [UInt8], isEncrypted: Bool = true) {
         self.init(
-            suite, media: SRTPKeys(suite, master: master, for: .rtp), control: SRTPKeys(suite, master: master, for: .rtcp))
+            suite, media: SRTPKeys(suite, master: master, for: .rtp), control: SRTPKeys(suite, master: master, for: .rtcp),
+            isEncrypted: isEncrypted)
     }
 
     /// With session keys.
-    package init(_ suite: SRTPSuite, media: SRTPKeys, control: SRTPKeys) {
+    package init(_ suite: SRTPSuite, media: SRTPKeys, control: SRTPKeys, isEncrypted: Bool = true) {
+        precondition(isEncrypted || !suite.isAEAD, "what GCM authenticates it encrypts")
         self.suite = suite
+        self.isEncrypted = isEncrypted
         self.media = SRTPCipher(suite, media, encrypts: true)
         self.control = SRTPCipher(suite, control, encrypts: true)
     }
@@ -62,7 +69,7 @@ package final class SRTPSender {
                 payload, to: base + start, authenticating: UnsafeRawBufferPointer(rebasing: packet[..<start]), nil, ssrc: ssrc,
                 index: index, tag: base + count)
         } else {
-            media.crypt(payload, to: base + start, ssrc: ssrc, index: index)
+            if isEncrypted { media.crypt(payload, to: base + start, ssrc: ssrc, index: index) }
             media.tag(of: packet, rollover, to: base + count, length: suite.tagLength)
         }
         return count + suite.tagLength

@@ -36,13 +36,19 @@ final class MediaSource {
 
 /// Keys by RFC 4733, one after the other, in packets of 20 ms.
 final class KeySequence {
-    private let sender = TelephoneEventSender(unitsPerTick: 160)
+    private let sender: TelephoneEventSender
     private var codes: [UInt8]
     private let duration: UInt32
     private let payloadType: UInt8
+    /// In Hz.
+    let clock: UInt32
+    var unitsPerTick: UInt32 { sender.unitsPerTick }
 
-    /// `digits`: 0-9 * # A-D; `milliseconds`: how long each is pressed.
-    init?(digits: String, milliseconds: Int, payloadType: UInt8) {
+    /// `digits`: 0-9 * # A-D; `milliseconds`: how long each is pressed; `clock`: 8000 to 48,000 Hz.
+    init?(digits: String, milliseconds: Int, payloadType: UInt8, clock: UInt32) {
+        guard 8000...48_000 ~= clock else { return nil }
+        self.clock = clock
+        sender = TelephoneEventSender(unitsPerTick: clock / 50)
         codes = []
         for digit in digits.uppercased() {
             guard let code = Keys.all.firstIndex(of: digit) else { return nil }
@@ -50,7 +56,7 @@ final class KeySequence {
         }
         guard !codes.isEmpty else { return nil }
         codes.reverse()
-        duration = UInt32(milliseconds * 8)
+        duration = UInt32(milliseconds) * clock / 1000
         self.payloadType = payloadType
     }
 
@@ -59,7 +65,7 @@ final class KeySequence {
 
     /// Writes the packet of this tick and tells its length; 0 between keys.
     func write(_ source: MediaSource, to output: UnsafeMutableRawBufferPointer) -> Int {
-        if sender.isIdle, let code = codes.popLast() { sender.start(code: code, duration: duration, gap: 800) }
+        if sender.isIdle, let code = codes.popLast() { sender.start(code: code, duration: duration, gap: clock / 10) }
         guard let packet = sender.next(timestamp: source.rtp.timestamp) else { return 0 }
         let size = TelephoneEventPayload.size
         let header = source.rtp.header(payloadType: payloadType, marker: packet.marker, timestamp: packet.timestamp, octets: size)
@@ -89,7 +95,7 @@ final class KeyPlayer: MediaPlayer {
     func next(into output: UnsafeMutableRawBufferPointer, at now: Instant) -> (length: Int, next: Instant?) {
         guard !keys.isOver else { return (0, nil) }
         let length = keys.write(source, to: output)
-        source.rtp.advance(by: 160)
+        source.rtp.advance(by: keys.unitsPerTick)
         due = due + .milliseconds(20)
         return (length, due)
     }
@@ -125,8 +131,13 @@ final class StreamPlayer: MediaPlayer {
         due = start
     }
 
+    /// Of its timestamps, in Hz.
+    var clock: UInt32 { format.clock }
+
     /// Keys go out with it: its packets are those of keys.
-    var takesKeys: Bool { !isOver && format.ticks == 160 && format.packetTime == .milliseconds(20) }
+    func takes(_ keys: KeySequence) -> Bool {
+        !isOver && format.packetTime == .milliseconds(20) && format.ticks == keys.unitsPerTick
+    }
 
     func next(into output: UnsafeMutableRawBufferPointer, at now: Instant) -> (length: Int, next: Instant?) {
         defer { source.rtp.advance(by: format.ticks) }

@@ -1,4 +1,4 @@
-// The media of a run: sockets by port, the echo of -rtp_echo, the commands of `exec`, and what all of it came to.
+// The media of a run: sockets by port, the echo of -rtp_echo, and what all of it came to.
 
 import Basics
 import Dialer
@@ -6,12 +6,16 @@ import Reactor
 import SIP
 
 final class RunMedia {
-    private unowned let run: ScenarioRun
+    unowned let run: ScenarioRun
     let loop: EventLoop
     /// Where packets are put together.
     let packet = UnsafeMutableRawBufferPointer.allocate(byteCount: 2048, alignment: 8)
     /// The payload type of keys that nobody named: SIPp's.
     static let standardKeys: UInt8 = 96
+    /// The clock of all that nobody described, in Hz.
+    static let standardClock: UInt32 = 8000
+    /// Where packets are decrypted.
+    let opened = UnsafeMutableRawBufferPointer.allocate(byteCount: 2048, alignment: 8)
 
     /// A socket, who hears by it, and how many calls use it.
     private final class Port {
@@ -25,8 +29,8 @@ final class RunMedia {
 
     private var ports: [Int: Port] = [:]
     private var echoPorts: Set<Int> = []
-    private var captures: [String: CaptureFile] = [:]
-    private var payloads: [String: StreamPayloads] = [:]
+    var captures: [String: CaptureFile] = [:]
+    var payloads: [String: StreamPayloads] = [:]
     private var freePairs: [Int] = []
     private var nextPair: Int
     private var pairs: [Int: (audio: Int, video: Int)] = [:]
@@ -49,6 +53,9 @@ final class RunMedia {
     /// In thousandths.
     private var scores = Histogram()
     private var digits: [String: Int] = [:]
+    /// Calls by the suite of SRTP.
+    private var suites: [String: Int] = [:]
+    private var unauthentic = 0
 
     init(run: ScenarioRun) {
         self.run = run
@@ -57,7 +64,12 @@ final class RunMedia {
         isNeeded = run.options.json != nil || run.scenario.digits != nil || run.scenario.steps.contains { $0.playsMedia }
     }
 
-    deinit { packet.deallocate() }
+    deinit {
+        packet.deallocate()
+        opened.deallocate()
+    }
+
+    func warn(_ text: String) { run.warn(text) }
 
     var standardPort: Int { run.options.mediaPort }
 
@@ -129,7 +141,7 @@ final class RunMedia {
 
     // MARK: Calls
 
-    private func media(of call: ScenarioCall) -> CallMedia {
+    func media(of call: ScenarioCall) -> CallMedia {
         if let media = call.media as? CallMedia { return media }
         let media = CallMedia(self, call)
         call.media = media
@@ -141,96 +153,14 @@ final class RunMedia {
         let look = message.body.isEmpty ? nil : MediaLook(message.body)
         guard look != nil || call.media != nil else { return }
         let media = media(of: call)
-        if let look { media.look = look }
+        if let look { media.described(look, isOwn: false) }
         media.listen()
     }
 
-    func play(_ action: Action.Media, _ text: String, of call: ScenarioCall) {
-        let media = media(of: call)
-        do throws(StreamProblem) {
-            switch action {
-            case .pcap(_, let medium): media.play(CapturePlayer(try capture(text), start: loop.now), on: medium)
-            case .digits: try playKeys(text, media)
-            case .stream: try playStream(text, media)
-            case .echo: try setEcho(text, media)
-            }
-        } catch {
-            run.fatal(error.message)
-        }
-    }
-
-    private func capture(_ text: String) throws(StreamProblem) -> CaptureFile {
-        if let known = captures[text] { return known }
-        do throws(CaptureFile.Problem) {
-            let file = try CaptureFile(path: run.path(of: text))
-            captures[text] = file
-            return file
-        } catch {
-            throw StreamProblem(error.message)
-        }
-    }
-
-    private func playKeys(_ text: String, _ media: CallMedia) throws(StreamProblem) {
-        let words = text.split(separator: ",", omittingEmptySubsequences: false)
-        guard let milliseconds = words.count > 1 ? Int(words[1].filter { $0 != " " }) : 200, (50...2000).contains(milliseconds)
-        else {
-            throw StreamProblem("play_dtmf \"\(text)\": a key is pressed for 50 to 2000 ms")
-        }
-        let type = media.look?.keys ?? Self.standardKeys
-        let digits = String(words[0].filter { $0 != " " })
-        guard let keys = KeySequence(digits: digits, milliseconds: milliseconds, payloadType: type) else {
-            throw StreamProblem("play_dtmf \"\(text)\": keys are 0-9 * # A-D")
-        }
-        media.press(keys)
-    }
-
-    private func playStream(_ text: String, _ media: CallMedia) throws(StreamProblem) {
-        switch try StreamCommand.read(text).get() {
-        case .pause: media.pause(true, text.hasSuffix("vpattern") ? .video : text.hasSuffix("apattern") ? .audio : nil)
-        case .resume: media.pause(false, text.hasSuffix("vpattern") ? .video : text.hasSuffix("apattern") ? .audio : nil)
-        case .file(let path, let loops, let type, let codec):
-            let format = try format(type, codec, text)
-            let key = "\(path),\(type),\(codec ?? "")"
-            let payloads: StreamPayloads
-            if let known = self.payloads[key] {
-                payloads = known
-            } else {
-                payloads = try StreamPayloads(path: run.path(of: path), format: format)
-                self.payloads[key] = payloads
-            }
-            let player = StreamPlayer(
-                payloads, format, payloadType: type, loops: loops, source: media.source(.audio), start: loop.now)
-            media.stream(player, on: .audio)
-        case .pattern(let octet, let type, let codec, let isVideo):
-            let format = try format(type, codec ?? (isVideo ? "H264/90000" : nil), text)
-            let payloads = StreamPayloads.plain([UInt8](repeating: octet, count: format.octets), size: format.octets)
-            let source = media.source(isVideo ? .video : .audio)
-            let player = StreamPlayer(
-                payloads, format, payloadType: type, loops: -1, source: source, start: loop.now, isPattern: true)
-            media.stream(player, on: isVideo ? .video : .audio, pattern: octet)
-        }
-    }
-
-    private func format(_ type: UInt8, _ codec: String?, _ text: String) throws(StreamProblem) -> StreamFormat {
-        guard let format = StreamFormat(payloadType: type, name: codec) else {
-            throw StreamProblem(
-                "rtp_stream \"\(text)\": payload type \(type)\(codec.map { " \($0)" } ?? "") is unknown; there are 0, 8, 9, 13, 18, and from 96 on iLBC/8000, H264/90000, opus/48000, L16/16000"
-            )
-        }
-        return format
-    }
-
-    private func setEcho(_ text: String, _ media: CallMedia) throws(StreamProblem) {
-        let word = text.prefix { $0 != "," }
-        switch word {
-        case "startaudio", "updateaudio": media.echo(.audio, true)
-        case "stopaudio": media.echo(.audio, false)
-        case "startvideo", "updatevideo": media.echo(.video, true)
-        case "stopvideo": media.echo(.video, false)
-        default:
-            throw StreamProblem(
-                "rtp_echo \"\(text)\": it is startaudio, updateaudio, stopaudio, startvideo, updatevideo or stopvideo")
-        }
+    /// A message of ours, which may describe our media.
+    func said(_ message: UnsafeRawBufferPointer, of call: ScenarioCall) {
+        guard let look = MediaLook(message[ScenarioCall.bodyStart(message)...]) else { return }
+        media(of: call).described(look, isOwn: true)
     }
 
     /// The call is over: what it heard is added up, and its ports are free.
@@ -260,10 +190,18 @@ final class RunMedia {
         if media.received > 0 { jitters.record(media.jitter.nanoseconds / 1000) }
         if let score = media.score { scores.record(Int64(score * 1000)) }
         if !media.digits.isEmpty, digits.count < 100 || digits[media.digits] != nil { digits[media.digits, default: 0] += 1 }
-        if media.patternSent > 0, media.patternReturned == 0 {
-            checkFailed = true
-            run.warn("RTP check: none of the \(media.patternSent) packets of a pattern came back")
-        }
+        unauthentic += media.unauthentic
+        for suite in media.suites { suites[suite, default: 0] += 1 }
+        for (medium, pattern) in media.patterns { check(pattern, medium) }
+    }
+
+    /// SIPp's check of what comes back: total loss always fails it, a share of loss by -audiotolerance and -videotolerance.
+    private func check(_ pattern: CallMedia.Pattern, _ medium: Action.Medium) {
+        let tolerance = medium == .video ? run.options.videoTolerance : run.options.audioTolerance
+        let missing = pattern.sent - min(pattern.sent, pattern.returned)
+        guard pattern.sent > 0, missing == pattern.sent || Double(missing) > tolerance * Double(pattern.sent) else { return }
+        checkFailed = true
+        run.warn("RTP check: \(missing) of \(pattern.sent) packets of the pattern on \(medium) did not come back")
     }
 
     func close() {
@@ -284,6 +222,8 @@ final class RunMedia {
                 "  MOS: p5 \(Decimal6.short(score(0.05))), p50 \(Decimal6.short(score(0.5)))   jitter p99: \(Decimal6.short(Double(jitters.quantile(0.99)) / 1000)) ms"
             )
         }
+        for (suite, count) in suites.sorted(by: { $0.key < $1.key }) { lines.append("  SRTP \(suite): \(count) calls") }
+        if unauthentic > 0 { lines.append("  SRTP packets of a wrong key: \(unauthentic)") }
         for (digits, count) in digits.sorted(by: { $0.key < $1.key }) { lines.append("  Digits \(digits): \(count)") }
         return lines
     }
@@ -293,12 +233,15 @@ final class RunMedia {
     var description: JSONText {
         func quality(_ share: Double) -> JSONText { scores.count == 0 ? .null : .number(score(share), digits: 2) }
         func jitter(_ share: Double) -> JSONText { .number(Double(jitters.quantile(share)) / 1000, digits: 3) }
+        func counted(_ counts: [String: Int]) -> JSONText {
+            .object(counts.sorted { $0.key < $1.key }.map { (name: $0.key, value: .count($0.value)) })
+        }
         return .object([
             ("echoed", .count(echoed)), ("calls", .count(calls)), ("sent", .count(sent)), ("received", .count(received)),
             ("lost", .count(lost)), ("one_way", .count(oneWay)),
             ("jitter_ms", .object([("p50", jitter(0.5)), ("p99", jitter(0.99))])),
             ("mos", .object([("p5", quality(0.05)), ("p50", quality(0.5))])),
-            ("digits", .object(digits.sorted { $0.key < $1.key }.map { (name: $0.key, value: .count($0.value)) }))
+            ("srtp", counted(suites)), ("unauthentic", .count(unauthentic)), ("digits", counted(digits))
         ])
     }
 }

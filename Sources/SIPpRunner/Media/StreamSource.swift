@@ -12,7 +12,7 @@ enum StreamCommand {
     case pattern(octet: UInt8, payloadType: UInt8, codec: String?, isVideo: Bool)
 
     /// nil with a reason when the words mean nothing.
-    static func read(_ text: String) -> Result<StreamCommand, StreamProblem> {
+    static func read(_ text: String, standard: UInt8) -> Result<StreamCommand, StreamProblem> {
         let words = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
         func word(_ place: Int) -> String? { words.indices.contains(place) && !words[place].isEmpty ? words[place] : nil }
         switch words[0] {
@@ -32,7 +32,7 @@ enum StreamCommand {
             guard let loops = Int(word(1) ?? "1"), loops == -1 || loops > 0 else {
                 return .failure(StreamProblem("rtp_stream \"\(text)\": \"\(words[1])\" is no number of loops; -1 is for ever"))
             }
-            guard let type = UInt8(word(2) ?? "8"), type < 128 else {
+            guard let type = UInt8(word(2) ?? "\(standard)"), type < 128 else {
                 return .failure(StreamProblem("rtp_stream \"\(text)\": \"\(words[2])\" is no payload type"))
             }
             return .success(.file(path: words[0], loops: loops, payloadType: type, codec: word(3)))
@@ -54,6 +54,8 @@ struct StreamFormat {
     var ticks: UInt32
     /// What a WAV file is encoded with; nil: the file's octets are sent as they are.
     var codec: AudioCodec?
+    /// Of the timestamps, in Hz.
+    var clock: UInt32 { UInt32(Int64(ticks) * 1_000_000_000 / packetTime.nanoseconds) }
 
     init?(payloadType: UInt8, name: String?) {
         let parts = name?.split(separator: "/").map(String.init) ?? []
@@ -69,7 +71,8 @@ struct StreamFormat {
             guard let found = AudioCodec(name: codec, clockRate: parts.count > 1 ? Int(parts[1]) ?? 8000 : 8000) else {
                 return nil
             }
-            self.init(found.usualBytes(inMilliseconds: 20), 20, found.ticks(inMilliseconds: 20), found)
+            let bytes = found.usualBytes(inMilliseconds: 20)
+            self.init(bytes, 20, found.ticks(inMilliseconds: 20), found.isCoded ? found : nil)
         default: return nil
         }
     }

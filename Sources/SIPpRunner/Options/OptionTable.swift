@@ -93,7 +93,7 @@ enum OptionTable {
             .init("-nostdin", "", "", .ignored(values: 0)), .init("-timer_resol", "", "", .ignored(values: 1)),
             .init("-max_sched_loops", "", "", .ignored(values: 1)), .init("-rtp_threadtasks", "", "", .ignored(values: 1)),
             .init("-rtp_buffsize", "", "", .ignored(values: 1)), .init("-mb", "", "", .ignored(values: 1)),
-            .init("-rtp_payload", "", "", .ignored(values: 1)), .init("-ringbuffer_files", "", "", .ignored(values: 1)),
+            .init("-ringbuffer_files", "", "", .ignored(values: 1)),
             .init("-ringbuffer_size", "", "", .ignored(values: 1)), .init("-max_log_size", "", "", .ignored(values: 1)),
             .init("-trace_screen_format", "", "", .ignored(values: 1))
         ]
@@ -177,7 +177,20 @@ enum OptionTable {
             .init("-mp", "PORT", "the port of media (default: 6000)", .whole { $0.mediaPort = $1 }),
             .init("-min_rtp_port", "PORT", "the same", .whole { $0.mediaPort = $1 }),
             .init("-max_rtp_port", "", "", .ignored(values: 1)),
-            .init("-rtp_echo", "", "sends RTP back that comes to -mp and the port two above", .flag { $0.echoes = true })
+            .init("-rtp_echo", "", "sends RTP back that comes to -mp and the port two above", .flag { $0.echoes = true }),
+            .init(
+                "-rtp_payload", "N", "the payload type of rtp_stream without one (default: 8)",
+                .checked { options, text throws(OptionError) in
+                    guard let type = UInt8(text), type < 128 else {
+                        throw OptionError(message: "-rtp_payload \(text): a payload type is 0 to 127")
+                    }
+                    options.streamPayload = type
+                }),
+            .init(
+                "-audiotolerance", "SHARE", "of an audio pattern's packets need not come back, 0 to 1 (default: 1)",
+                .number { $0.audioTolerance = $1 }),
+            .init("-videotolerance", "SHARE", "the same of a video pattern's", .number { $0.videoTolerance = $1 }),
+            .init("-rtpcheck_debug", "", "", .ignored(values: 0)), .init("-srtpcheck_debug", "", "", .ignored(values: 0))
         ]
     }
 

@@ -44,6 +44,11 @@ package struct Options {
     package var mediaIP: String?
     package var mediaPort = 6000
     package var echoes = false
+    /// The payload type of an `rtp_stream` that names none.
+    package var streamPayload: UInt8 = 8
+    /// Shares of a pattern's packets that need not come back, 0 to 1.
+    package var audioTolerance = 1.0
+    package var videoTolerance = 1.0
     package var bufferSize: Int?
     package var tlsCertificate = "cacert.pem"
     package var tlsKey = "cakey.pem"

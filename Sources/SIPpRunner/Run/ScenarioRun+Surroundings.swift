@@ -17,7 +17,9 @@ extension ScenarioRun: CallSurroundings {
 
     package func send(_ octets: UnsafeRawBufferPointer, of call: ScenarioCall) -> SendOutcome {
         let outcome = channels.send(octets, of: call)
-        if outcome == .sent { files.traceSent(octets, transport: options.transport, at: loop.wallClock) }
+        guard outcome == .sent else { return outcome }
+        files.traceSent(octets, transport: options.transport, at: loop.wallClock)
+        if media.isNeeded { media.said(octets, of: call) }
         return outcome
     }
 

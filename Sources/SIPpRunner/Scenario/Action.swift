@@ -64,7 +64,7 @@ package struct Action {
         package var mustNotHold = false
     }
 
-    package enum Medium {
+    package enum Medium: String, CaseIterable {
         case audio, video, image
     }
 
