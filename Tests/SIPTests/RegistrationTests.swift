@@ -255,12 +255,25 @@ import Testing
         var bench = Bench()
         try bench.start()
         let ours = Self.ours + ";+sip.instance=\"<urn:uuid:i-1>\""
-        try bench.answer(200, ours + ";pub-gruu=\"sip:bot@example.com;gr=urn:uuid:1\"")
+        try bench.answer(
+            200, ours + ";pub-gruu=\"sip:bot@example.com;gr=urn:uuid:1\";temp-gruu=\"sip:tgruu.1@example.com;gr\";expires=100")
         #expect(bench.machine.gruu.map { String(decoding: $0, as: UTF8.self) } == "sip:bot@example.com;gr=urn:uuid:1")
+        #expect(bench.machine.temporaryGRUU.map { String(decoding: $0, as: UTF8.self) } == "sip:tgruu.1@example.com;gr")
+        // The next answer has another one, and the end of the binding ends them.
+        try bench.wake()
+        try bench.answer(200, ours + ";temp-gruu=\"sip:tgruu.2@example.com;gr\";expires=100")
+        #expect(bench.machine.temporaryGRUU.map { String(decoding: $0, as: UTF8.self) } == "sip:tgruu.2@example.com;gr")
+        #expect(bench.machine.gruu == nil)
+        try bench.wake()
+        while bench.machine.isBound(at: bench.now) {
+            try bench.fail(.noAnswer)
+            repeat { try bench.wake() } while bench.machine.state != .asking
+        }
+        #expect(bench.machine.temporaryGRUU == nil)
         var other = Bench()
         try other.start()
-        try other.answer(200, ours + ";pub-gruu=\"<nothing\"")
-        #expect(other.machine.gruu == nil && other.machine.state == .kept)
+        try other.answer(200, ours + ";pub-gruu=\"<nothing\";temp-gruu=\"tel:1\"")
+        #expect(other.machine.gruu == nil && other.machine.temporaryGRUU == nil && other.machine.state == .kept)
     }
 
     @Test func theWayThatTheRegistrarNames() throws {

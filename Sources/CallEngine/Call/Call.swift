@@ -39,6 +39,8 @@ package final class Call {
     var lineIndex: Int?
     /// The registrar's user who called and has proved it; empty without one.
     var user = ""
+    /// The device that it asked for by a temporary GRUU of the registrar; nil: it asked for none.
+    var device: AddressedDevice?
     /// The Call-ID of its messages; nil while an outgoing call looks for its target's address.
     package var sipCallID: String? { session.map { String(decoding: $0.machine.invite.callID, as: UTF8.self) } }
     /// The parsed `sip:` URI of the peer that a route looks at, without the cost of `info`.

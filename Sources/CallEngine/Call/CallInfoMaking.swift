@@ -34,11 +34,12 @@ extension Call: CallControl {
     /// The counts of RTP alone, without the cost of `info`.
     package var mediaReport: MediaReport { finalReport ?? media?.report ?? MediaReport() }
 
-    /// Whom the call is for: the Request-URI of a call that came in (To may name somebody else), the target of one that goes out.
+    /// Whom the call is for: the Request-URI of a call that came in (To may name somebody else), where it is a temporary GRUU with the user whom
+    /// that stands for; the target of one that goes out.
     private func party(_ invite: Message?) -> CallParty {
         guard let uri = invite.flatMap({ try? $0.requestURI() }) else { return CallParty(uri: target?.uri.description ?? "") }
         let display = (try? invite?.to())?.displayName ?? ""
-        return CallParty(uri: uri.description, user: uri.numberOrUser, host: uri.host, display: display)
+        return CallParty(uri: uri.description, user: device?.user ?? uri.numberOrUser, host: uri.host, display: display)
     }
 
     static func party(_ address: NameAddress?) -> CallParty? {

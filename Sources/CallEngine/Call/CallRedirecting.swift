@@ -42,6 +42,7 @@ extension Call {
         noResponse = false
         if let way = next.goesByRegistration ? line.flatMap({ shard.lines.way(of: $0.name) }) : nil {
             route = CallRoute(way: way)
+            if CallerIdentity.isPrivate(session?.machine.invite.header(.privacy) ?? "") { route?.hideCaller() }
             return placeAgain(at: way.hop)
         }
         route = nil

@@ -61,6 +61,11 @@ extension CallShard {
             return turnAway(invite, id, hop, .busy, retryAfter: 2)
         }
         guard let (line, user) = identify(invite, id, hop) else { return }
+        var device: AddressedDevice?
+        if let registrar, let name = AddressedDevice.temporaryName(in: invite) {
+            device = registrar.device(named: name, at: loop.now)
+            if device == nil { return refuse(invite, id, hop, 404, []) }
+        }
         if case .refused(let reason, let seconds) = gate.admit(from: hop.address.ip, at: loop.now) {
             return turnAway(invite, id, hop, reason, retryAfter: seconds)
         }
@@ -85,6 +90,7 @@ extension CallShard {
         call.session = session
         call.lineIndex = line
         if !user.isEmpty { call.user = user }
+        call.device = device
         call.place = calls.add(call)
         beginTrace(of: call, invite)
         call.register(callID: invite.callID, tag: session.machine.localTag[...])

@@ -155,6 +155,7 @@ package final class CallShard {
         if target.device == nil { hop.host = endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport) }
         let caller = CallerIdentity(request, line: call.line)
         if !caller.rows.isEmpty { call.addedRows = caller.rows + call.addedRows }
+        if caller.isPrivate { call.route?.hideCaller() }
         call.place(target, to: hop, from: caller.from, displayName: caller.displayName)
     }
 

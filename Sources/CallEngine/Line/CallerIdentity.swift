@@ -20,6 +20,8 @@ struct CallerIdentity {
     var displayName: String
     /// Whole rows that go with it, each ended by CRLF.
     var rows: [UInt8] = []
+    /// The callee may not know who calls.
+    var isPrivate = false
 
     /// The caller id by which a flow or a line asks for a call without one.
     static let anonymous = "anonymous"
@@ -30,6 +32,7 @@ struct CallerIdentity {
         let isAnonymous = (request.from ?? line?.callerID) == Self.anonymous
         from = isAnonymous ? Self.anonymousURI : line.map { $0.from(request.from) } ?? request.from
         if isAnonymous { displayName = "Anonymous" }
+        isPrivate = isAnonymous || Self.isPrivate(request.privacy)
         guard isAnonymous || !request.privacy.isEmpty || line?.identity != nil else { return }
         var writer = MessageWriter(capacity: 128)
         if let line, let kind = line.identity, let identity = Self.identity(request, line, isAnonymous: isAnonymous) {
@@ -44,6 +47,9 @@ struct CallerIdentity {
         }
         rows = writer.octets
     }
+
+    /// Whether a value of Privacy asks for any (RFC 3323 section 4.2).
+    static func isPrivate(_ privacy: String) -> Bool { !privacy.isEmpty && privacy.lowercased() != "none" }
 
     /// The URI by which the network knows the caller: who he is known to be, who the call says he is, or the line itself.
     private static func identity(_ request: CallRequest, _ line: LineSettings, isAnonymous: Bool) -> String? {

@@ -57,19 +57,26 @@ struct CallWay: Sendable {
     var hop: Hop
     /// The value of Contact that a line has registered.
     var contact: [UInt8]?
+    /// The same for calls whose caller is private; nil: there is no other.
+    var privateContact: [UInt8]?
     /// Values of Route: Service-Route (RFC 3608), or Path (RFC 3327).
     var routes: [[UInt8]]
 }
 
 /// What an outgoing call has besides its target: a registration that it goes by, or servers that are left to try.
 final class CallRoute {
-    let way: CallWay?
+    private(set) var way: CallWay?
     /// The target's servers that are tried when this one does not answer, cannot be reached or answers 503 (RFC 3263 section 4.3).
     var alternatives: [Hop]
 
     init(way: CallWay? = nil, alternatives: [Hop] = []) {
         self.way = way
         self.alternatives = alternatives
+    }
+
+    /// The caller is private: so is the contact, where there is one for that.
+    func hideCaller() {
+        if let hidden = way?.privateContact { way?.contact = hidden }
     }
 }
 

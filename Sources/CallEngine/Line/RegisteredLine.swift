@@ -84,9 +84,9 @@ final class RegisteredLine {
             directory.registered(
                 settings.name,
                 way: CallWay(
-                    hop: hop, contact: machine.gruu.map { [UInt8(ascii: "<")] + $0 + [UInt8(ascii: ">")] } ?? contact,
-                    routes: machine.serviceRoute), seconds: seconds,
-                isNew: isNew)
+                    hop: hop, contact: machine.gruu.map(Self.bracketed) ?? contact,
+                    privateContact: machine.temporaryGRUU.map(Self.bracketed), routes: machine.serviceRoute),
+                seconds: seconds, isNew: isNew)
             keepAlive(on: hop)
         case .failed(let failure, let wait): directory.failed(settings.name, failure, retryAfter: wait)
         case .expired: directory.expired(settings.name)
@@ -95,6 +95,8 @@ final class RegisteredLine {
             directory.ended(settings.name)
         }
     }
+
+    private static func bracketed(_ uri: [UInt8]) -> [UInt8] { [UInt8(ascii: "<")] + uri + [UInt8(ascii: ">")] }
 
     private func setTimer() {
         let deadline = machine.nextDeadline

@@ -38,14 +38,14 @@ final class RegistrarKeeper {
     }
 
     private func save() {
-        guard let path, let buckets = service.copyIfChanged() else { return }
+        guard let path, let (table, key) = service.copyIfChanged() else { return }
         isWriting = true
         lastWrite = loop.now
         let (now, wall) = (loop.now, loop.wallClock)
         loop.spawn { [self] in
             do {
                 try await workers.run(on: loop) {
-                    try AtomicFile.write(BindingFile.text(of: buckets, at: now, wall: wall), to: path)
+                    try AtomicFile.write(BindingFile.text(of: table, key: key, at: now, wall: wall), to: path)
                 }
                 hasFailed = false
             } catch {
@@ -61,12 +61,12 @@ final class RegistrarKeeper {
     func close() {
         timer?.cancel()
         timer = nil
-        guard let path, let buckets = service.copyIfChanged() else { return }
+        guard let path, let (table, key) = service.copyIfChanged() else { return }
         let (now, wall) = (loop.now, loop.wallClock)
         let service = self.service
         try? workers.submit {
             do throws(SystemError) {
-                try AtomicFile.write(BindingFile.text(of: buckets, at: now, wall: wall), to: path)
+                try AtomicFile.write(BindingFile.text(of: table, key: key, at: now, wall: wall), to: path)
             } catch {
                 service.fileFailed("\(path): \(error)")
             }

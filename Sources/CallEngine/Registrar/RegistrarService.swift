@@ -55,6 +55,11 @@ package final class RegistrarService: Sendable {
         state.withLock { $0.registrar.contacts(of: user, at: now) }
     }
 
+    /// Whom a temporary GRUU with this user part names; nil when it names nobody (any more).
+    func device(named name: String, at now: Instant) -> AddressedDevice? {
+        state.withLock { $0.registrar.device(named: name, at: now) }.map { AddressedDevice(user: $0.user, gr: $0.gr) }
+    }
+
     /// The answer to a REGISTER: its status, its reason phrase, its rows.
     func answer(_ request: Message, from hop: Hop, at now: Instant) -> Registrar.Answer {
         let answer = state.withLock { state in
@@ -84,12 +89,12 @@ package final class RegistrarService: Sendable {
 
     // MARK: The file
 
-    /// The bindings, when they changed since the latest copy.
-    func copyIfChanged() -> [[String: [Binding]]]? {
+    /// The bindings and the key of their temporary GRUUs, when they changed since the latest copy.
+    func copyIfChanged() -> (table: BindingTable, key: [UInt8])? {
         state.withLock { state in
             guard state.isDirty else { return nil }
             state.isDirty = false
-            return state.registrar.table.buckets
+            return (state.registrar.table, state.registrar.gruuKey)
         }
     }
 
@@ -102,10 +107,10 @@ package final class RegistrarService: Sendable {
     func load(_ content: [UInt8], at now: Instant, wall: Double) {
         let found = state.withLock { state -> (bindings: Int, unreadable: Int)? in
             guard
-                let (table, unreadable) = BindingFile.read(
+                let (table, key, unreadable) = BindingFile.read(
                     content, at: now, wall: wall, longest: state.registrar.settings.longest)
             else { return nil }
-            state.registrar.take(table)
+            state.registrar.take(table, key: key)
             return (state.registrar.table.count, unreadable)
         }
         guard let found else { return onEvent(.fileFailed("it is no file of registrations")) }

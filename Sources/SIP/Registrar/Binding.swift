@@ -13,6 +13,8 @@ package struct Binding: Sendable, Equatable {
     package var cSeq: UInt32
     /// `urn:uuid:…` in its brackets, as the device wrote it; empty: none.
     package var instance: [UInt8] = []
+    /// What the temporary GRUUs of its device are made of; 0: it has none.
+    package var epoch: UInt64 = 0
     /// The flow's number; 0: no flow.
     package var regID = 0
     /// Values of Path, the nearest to us first, as one list; empty: the device is reached directly.

@@ -15,7 +15,7 @@ package struct BindingTable: Sendable {
         buckets = Array(repeating: [:], count: Self.bucketCount)
     }
 
-    private func bucket(of user: String) -> Int {
+    func bucket(of user: String) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for octet in user.utf8 { hash = (hash ^ UInt64(octet)) &* 0x0000_0100_0000_01b3 }
         return Int(hash % UInt64(Self.bucketCount))
@@ -24,6 +24,16 @@ package struct BindingTable: Sendable {
     /// The bindings of a user that have not run out.
     package func bindings(of user: String, at now: Instant) -> [Binding] {
         (buckets[bucket(of: user)][user] ?? []).filter { $0.expires > now }
+    }
+
+    /// Whose device has this epoch, and its instance as GRUUs name it; nil when it has run out, or nobody's has.
+    func owner(ofEpoch epoch: UInt64, at now: Instant) -> (user: String, gr: [UInt8])? {
+        for (user, bindings) in buckets[Int(epoch % UInt64(Self.bucketCount))] {
+            for binding in bindings where binding.epoch == epoch && binding.expires > now {
+                if let gr = binding.gr { return (user, Array(gr)) }
+            }
+        }
+        return nil
     }
 
     /// Replaces the bindings of a user.

@@ -1,5 +1,5 @@
 // The registrar (RFC 3261 section 10.3): who may register, what becomes of each REGISTER. Path (RFC 3327) and outbound flows (RFC 5626)
-// are kept with the bindings; devices that ask for one get a public GRUU (RFC 5627), none for one call. Pure: a request and an instant go in, an answer comes out.
+// are kept with the bindings; devices that ask for them get a public and a temporary GRUU (RFC 5627). Pure: a request and an instant go in, an answer comes out.
 
 package import Basics
 
@@ -48,14 +48,16 @@ package struct Registrar: Sendable {
     package let settings: RegistrarSettings
     package private(set) var table = BindingTable()
     private var digest: DigestServer
+    private var gruus: TemporaryGRUUs
     private static let extensions: Set<String> = ["path", "outbound", "gruu"]
     /// Octets of a contact, and of a path: more is no honest device's.
     private static let contactLength = 512
     private static let pathLength = 2048
 
-    /// - Parameter secret: random octets, for nonces.
+    /// - Parameter secret: random octets, for nonces and names.
     package init(_ settings: RegistrarSettings, secret: [UInt8]) {
         self.settings = settings
+        gruus = TemporaryGRUUs(secret: secret)
         digest = DigestServer(
             realm: settings.realm, algorithms: settings.algorithms, offersIntegrity: settings.offersIntegrity,
             secret: secret)
@@ -66,9 +68,19 @@ package struct Registrar: Sendable {
         table.bindings(of: user, at: now).sorted { ($0.q, $0.expires) > ($1.q, $1.expires) }
     }
 
-    /// Takes the bindings of a file; those of users that are not known any more are left out.
-    package mutating func take(_ bindings: BindingTable) {
+    /// The device that a temporary GRUU with this user part names: its user, and its instance as GRUUs name it; nil when it names none (any
+    /// more): answer 404 (RFC 5627 section 5.3).
+    package func device(named name: String, at now: Instant) -> (user: String, gr: [UInt8])? {
+        gruus.epoch(of: name).flatMap { table.owner(ofEpoch: $0, at: now) }
+    }
+
+    /// The key of temporary GRUUs, for the file of the bindings.
+    package var gruuKey: [UInt8] { gruus.key }
+
+    /// Takes the bindings of a file, and the key of their temporary GRUUs; those of users that are not known any more are left out.
+    package mutating func take(_ bindings: BindingTable, key: [UInt8]) {
         table = bindings
+        gruus.key = key
         for user in bindings.buckets.flatMap(\.keys) where settings.users[user] == nil { table.set([], of: user) }
     }
 
@@ -110,13 +122,16 @@ package struct Registrar: Sendable {
         } else {
             if !contacts.isEmpty, isOutOfOrder { return Answer(500, reason: "Out of Order") }
             for contact in contacts {
-                let made: (binding: Binding, seconds: Int)
+                var made: (binding: Binding, seconds: Int)
                 switch binding(contact, request, source, now) {
                 case .success(let result): made = result
                 case .failure(let refusal): return Answer(refusal.status, reason: refusal.reason, rows: refusal.rows)
                 }
                 usesFlow = usesFlow || made.binding.regID > 0
                 let place = after.firstIndex { Self.isSame($0, made.binding) }
+                if made.binding.gr != nil {
+                    made.binding.epoch = epoch(of: made.binding, user, replacing: place.map { after[$0] }, in: &after)
+                }
                 if made.seconds == 0 {
                     guard let place else { continue }
                     changes.append(.removed(user: user, contact: after.remove(at: place).contact))
@@ -131,9 +146,22 @@ package struct Registrar: Sendable {
             guard after.count <= max(settings.contactLimit, before.count) else { return Answer(403, reason: "Too Many Contacts") }
         }
         if !changes.isEmpty { table.set(after, of: user) }
-        var answer = Answer(200, rows: Self.rows(after, request, user, settings.realm, usesFlow: usesFlow, at: now))
+        var answer = Answer(200, rows: rows(after, request, user, usesFlow: usesFlow, at: now))
         answer.changes = changes
         return answer
+    }
+
+    /// The epoch of the device that registers: a REGISTER with another Call-ID than before makes its temporary GRUUs worthless, also those
+    /// that its other flows have got (RFC 5627 section 5.1).
+    private mutating func epoch(
+        of new: Binding, _ user: String, replacing old: Binding?, in bindings: inout [Binding]
+    ) -> UInt64 {
+        let known = bindings.first { $0.instance == new.instance }?.epoch ?? 0
+        let before = old ?? bindings.first { $0.instance == new.instance && $0.regID == new.regID }
+        if known != 0, before == nil || before?.callID == new.callID { return known }
+        let epoch = gruus.newEpoch(bucket: table.bucket(of: user))
+        for place in bindings.indices where bindings[place].instance == new.instance { bindings[place].epoch = epoch }
+        return epoch
     }
 
     private struct Refusal: Error {
@@ -203,8 +231,8 @@ package struct Registrar: Sendable {
 
     // MARK: Rows
 
-    private static func rows(
-        _ bindings: [Binding], _ request: Message, _ user: String, _ realm: String, usesFlow: Bool, at now: Instant
+    private mutating func rows(
+        _ bindings: [Binding], _ request: Message, _ user: String, usesFlow: Bool, at now: Instant
     ) -> [UInt8] {
         let givesGRUU = request.lists(.supported, "gruu")
         var writer = MessageWriter(capacity: 96 + bindings.count * 128)
@@ -224,10 +252,14 @@ package struct Registrar: Sendable {
                 writer.append(";pub-gruu=\"sip:")
                 writer.append(safe: LocalEnd.escaped(user: user))
                 writer.append("@")
-                writer.append(safe: realm)
+                writer.append(safe: settings.realm)
                 writer.append(";gr=")
                 writer.append(gr)
-                writer.append("\"")
+                writer.append("\";temp-gruu=\"sip:")
+                writer.append(gruus.name(of: binding.epoch))
+                writer.append("@")
+                writer.append(safe: settings.realm)
+                writer.append(";gr\"")
             }
             if binding.regID > 0 {
                 writer.append(";reg-id=")

@@ -34,6 +34,9 @@ package struct Registration: Sendable {
     package private(set) var serviceRoute: [[UInt8]] = []
     /// The URI by which anybody reaches this device, whatever its address (public GRUU, RFC 5627); nil: the registrar gave none.
     package private(set) var gruu: [UInt8]?
+    /// One that tells nothing of who we are (temporary GRUU, section 3.1.2), for calls whose caller is private: the latest; the others of this
+    /// registration still lead here. nil: the registrar gave none.
+    package private(set) var temporaryGRUU: [UInt8]?
     /// The address that the registrar saw us at, when the answer said so.
     package private(set) var observed: SocketAddress?
     /// Seconds between two signs of life that the registrar asks for (Flow-Timer, RFC 5626 section 4.4); nil: it does not.
@@ -93,6 +96,7 @@ package struct Registration: Sendable {
     package mutating func fire(at now: Instant, into actions: inout [RegistrationAction]) {
         if let until = boundUntil, until <= now {
             boundUntil = nil
+            (gruu, temporaryGRUU) = (nil, nil)
             actions.append(.expired)
         }
         guard state == .waiting || state == .kept, wake <= now else { return }
@@ -218,7 +222,8 @@ package struct Registration: Sendable {
         failures = 0
         sent = []
         boundUntil = now + .seconds(seconds)
-        gruu = gruu(in: response)
+        gruu = gruu("pub-gruu", in: response)
+        temporaryGRUU = gruu("temp-gruu", in: response)
         serviceRoute = response.values(named: "Service-Route").map { Array(response[$0]) }
         flowTimer = response.header("Flow-Timer").flatMap { Int($0) }.flatMap { (10...3600).contains($0) ? $0 : nil }
         state = .kept
@@ -249,9 +254,9 @@ package struct Registration: Sendable {
         return text(instance) == "<\(settings.instance)>"
     }
 
-    /// `pub-gruu` of our contact; one that is no SIP URI is none.
-    private func gruu(in response: Message) -> [UInt8]? {
-        guard let contact = (try? response.contacts())?.first(where: isOfThisDevice), let value = contact.parameters["pub-gruu"],
+    /// A parameter of our contact; one that is no SIP URI is none.
+    private func gruu(_ name: StaticString, in response: Message) -> [UInt8]? {
+        guard let contact = (try? response.contacts())?.first(where: isOfThisDevice), let value = contact.parameters[name],
             (try? URI(Array(value), OctetRange(0, value.count)))?.isSIP == true
         else { return nil }
         return Array(value)

@@ -44,6 +44,7 @@ final class RegistrarTown {
         let engine = try world.engine(
             at: ip,
             settings: {
+                $0.redirects.limit = 2
                 $0.lines = [
                     LineSettings(
                         name: "home", server: "192.0.2.1", transport: transport, username: user, password: Secret(password),

@@ -65,6 +65,55 @@ struct KamailioRegistrarTests {
         #expect(kamailio.wait { $0.decisions("registered desk").last?.hasSuffix(" for 0") == true }, "\(kamailio.decisions)")
     }
 
+    @Test(
+        "a private caller is reached by the temporary GRUU that Kamailio gave it, in its call and by another one",
+        .enabled(if: TestCertificates.standard != nil, "there is no openssl program"))
+    func temporaryGRUU() throws {
+        let made = try #require(TestCertificates.standard)
+        let kamailio = try Kamailio(registrarWith: made)
+        defer { kamailio.stop() }
+        func phone(_ user: String, _ instance: String, flow: @escaping TestFlow) throws -> EngineUnderTest {
+            var line = Self.line(kamailio, .udp, registers: true)
+            (line.name, line.username) = (user, user)
+            line.registration?.instance = "urn:uuid:\(instance)"
+            let engine = try EngineUnderTest(lines: [line], flow: flow)
+            engine.engine.startLines()
+            #expect(engine.wait(.seconds(8)) { engine.engine.lines.statuses.first?.state == .registered }, "\(kamailio.output)")
+            return engine
+        }
+        let desk = try phone("desk", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6") { call, notes in
+            notes.add("rings for \(call.info.to.user)")
+            try await call.answer()
+            try await call.stay(.seconds(10))
+        }
+        defer { desk.close() }
+        let bot = try phone("bot", "f81d4fae-7dec-11d0-a765-00a0c91e6bf7") { call, notes in
+            try await call.answer()
+            notes.add(call.info.headers.first { $0.name == "Contact" }?.value ?? "")
+            try await call.stay(.milliseconds(300))
+            call.hangUp(.normal)
+        }
+        defer { bot.close() }
+        var request = CallRequest(target: "sip:bot@ringwright.test", line: "desk", from: "anonymous")
+        desk.call(request) { call, notes in
+            notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
+            try await call.stay(.seconds(10))
+        }
+        // The BYE goes to the GRUU, and Kamailio knows where that is.
+        let heard = try #require(bot.reports(1).first, "\(kamailio.output)")
+        let calling = try #require(desk.reports(1, within: .seconds(3)).first, "\(kamailio.output)")
+        #expect(calling.end == CallEnd(by: .callee, cause: .normal), "\(kamailio.output)")
+        let contact = try #require(heard.notes.first?.dropFirst().dropLast())
+        #expect(contact.hasSuffix("@ringwright.test;gr") && !contact.contains("desk") && !contact.contains("127.0.0.1"))
+        request = CallRequest(target: String(contact), line: "bot")
+        bot.call(request) { call, notes in
+            notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
+        }
+        #expect(bot.reports(2).last?.notes == ["reached"], "\(kamailio.output)")
+        #expect(desk.reports(2, within: .seconds(3)).last?.info.line == "desk")
+        for engine in [desk, bot] { engine.engine.stopLines() }
+    }
+
     @Test("a wrong password is given up, and nobody can be called there")
     func wrongPassword() throws {
         let made = try #require(TestCertificates.standard)
