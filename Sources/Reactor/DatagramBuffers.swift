@@ -196,25 +196,53 @@ final class SendQueue {
         used = 0
     }
 
-    /// Hands the next up to 64 entries to sendmmsg(2).
+    /// Hands the next up to 64 entries to sendmmsg(2), and tells how many it took.
+    /// - Parameter segmented: runs of them go as one datagram each that the kernel cuts.
     @inline(__always)
-    func sendSome(_ descriptor: Int32, _ scratch: SendHeaders) -> SystemCall.Outcome {
+    func sendSome(_ descriptor: Int32, _ scratch: SendHeaders, segmented: Bool) -> SystemCall.Outcome {
         let amount = min(count, SendHeaders.count)
         let bytes = self.bytes
         return entries.withUnsafeMutableBufferPointer { entries in
-            for index in 0..<amount {
+            var (index, headers) = (0, 0)
+            while index < amount {
                 let entry = entries.baseAddress! + head + index
-                scratch.vectors[index] = iovec(iov_base: bytes + entry.pointee.offset, iov_len: entry.pointee.length)
-                let header = scratch.headers + index
+                let run = segmented ? Self.run(from: entry, atMost: amount - index) : 1
+                scratch.vectors[headers] = iovec(iov_base: bytes + entry.pointee.offset, iov_len: entry.pointee.length * run)
+                let header = scratch.headers + headers
                 let isToPeer = entry.pointee.isToPeer
                 header.pointee.msg_hdr.msg_name = isToPeer ? nil : UnsafeMutableRawPointer(entry).advanced(by: Self.addressOffset)
                 header.pointee.msg_hdr.msg_namelen = isToPeer ? 0 : entry.pointee.address.length
+                scratch.cut(headers, into: run, of: entry.pointee.length)
+                headers += 1
+                index += run
             }
-            return SystemCall.attempt {
-                rw_sendmmsg(descriptor, scratch.headers, UInt32(amount), Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
+            let outcome = SystemCall.attempt {
+                rw_sendmmsg(descriptor, scratch.headers, UInt32(headers), Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
             }
+            guard case .done(let sent) = outcome else { return outcome }
+            return .done((0..<sent).reduce(0) { $0 + scratch.runs[$1] })
         }
     }
+
+    /// How many of the entries from here on can go as one: they lie one behind the other, have one length and go to one address.
+    @inline(__always)
+    private static func run(from first: UnsafeMutablePointer<Entry>, atMost limit: Int) -> Int {
+        let length = first.pointee.length
+        guard 1...longestSegment ~= length else { return 1 }
+        var run = 1
+        while run < limit, first[run].length == length, (run + 1) * length <= longestRun,
+            first[run].isToPeer == first.pointee.isToPeer,
+            first[run].address.isSame(as: first.pointee.address)
+        {
+            run += 1
+        }
+        return run
+    }
+
+    /// What fits into an Ethernet frame behind the headers of IPv6 and UDP. The kernel cuts, but fragments nothing that it cut.
+    private static let longestSegment = 1452
+    /// What one UDP datagram holds.
+    private static let longestRun = 65_000
 
     private static let addressOffset =
         MemoryLayout<Entry>.offset(of: \.address)! + MemoryLayout<KernelAddress>.offset(of: \.storage)!
@@ -225,6 +253,13 @@ final class SendHeaders {
     static let count = 64
     let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: count)
     let headers = UnsafeMutablePointer<rw_mmsghdr>.allocate(capacity: count)
+    /// How many datagrams each of the headers stands for.
+    let runs = UnsafeMutablePointer<Int>.allocate(capacity: count)
+    /// A slot holds a cmsghdr with a number of 16 bits.
+    private let controls = UnsafeMutableRawPointer.allocate(byteCount: count * controlStride, alignment: 8)
+    private static let controlStride = 24
+    /// SOL_UDP and UDP_SEGMENT of <netinet/udp.h>.
+    private static let (udp, segment): (Int32, Int32) = (17, 103)
 
     init() {
         for index in 0..<Self.count {
@@ -233,11 +268,30 @@ final class SendHeaders {
             header.msg_hdr.msg_iov = vectors + index
             header.msg_hdr.msg_iovlen = 1
             (headers + index).initialize(to: header)
+            (runs + index).initialize(to: 1)
+            // struct cmsghdr { size_t len; int level; int type; } and the length of a segment.
+            let control = controls + index * Self.controlStride
+            control.initializeMemory(as: UInt8.self, repeating: 0, count: Self.controlStride)
+            control.storeBytes(of: 18, as: Int.self)
+            control.storeBytes(of: Self.udp, toByteOffset: 8, as: Int32.self)
+            control.storeBytes(of: Self.segment, toByteOffset: 12, as: Int32.self)
         }
     }
 
     deinit {
         vectors.deallocate()
         headers.deallocate()
+        runs.deallocate()
+        controls.deallocate()
+    }
+
+    /// Lets a header stand for `run` datagrams of `length` octets.
+    @inline(__always)
+    func cut(_ index: Int, into run: Int, of length: Int) {
+        runs[index] = run
+        let isCut = run > 1
+        if isCut { (controls + index * Self.controlStride).storeBytes(of: UInt16(length), toByteOffset: 16, as: UInt16.self) }
+        headers[index].msg_hdr.msg_control = isCut ? controls + index * Self.controlStride : nil
+        headers[index].msg_hdr.msg_controllen = isCut ? Self.controlStride : 0
     }
 }

@@ -29,6 +29,10 @@ package struct DatagramOptions: Sendable {
     /// Tells by `arrival` when each datagram reached the host (SO_TIMESTAMPNS), not when it was read: for jitter of sockets that are read
     /// once a tick.
     package var stampsArrival = false
+    /// Hands datagrams of one length that `send` queued for one peer, one behind the other, to the kernel as one, which it cuts (UDP_SEGMENT,
+    /// Linux 4.18): they take the way through the system once. What listens on this machine (tcpdump) may see them uncut. Where the system
+    /// refuses, they go one by one.
+    package var segments = false
     /// Datagrams that `send` holds while the kernel takes none; more are dropped and counted.
     package var sendQueueLimit = 1024
 

@@ -41,6 +41,16 @@ struct KernelAddress {
         }
     }
 
+    /// Whether both are the same octets.
+    @inline(__always)
+    func isSame(as other: KernelAddress) -> Bool {
+        withUnsafeBytes(of: storage) { left in
+            withUnsafeBytes(of: other.storage) {
+                length == other.length && memcmp(left.baseAddress!, $0.baseAddress!, Int(length)) == 0
+            }
+        }
+    }
+
     /// The address; a mapped one comes out as IPv4.
     var address: SocketAddress {
         var copy = storage

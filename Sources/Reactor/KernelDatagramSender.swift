@@ -7,19 +7,19 @@ final class KernelDatagramHandle: DatagramHandle, @unchecked Sendable {
     // `@unchecked Sendable`: constants, and a descriptor that is guarded against use after its end.
     private let shared: SharedDescriptor
     private let isV6: Bool
-    private let limit: Int
+    private let options: DatagramOptions
 
-    init(localAddress: SocketAddress, shared: SharedDescriptor, isV6: Bool, limit: Int) {
+    init(localAddress: SocketAddress, shared: SharedDescriptor, isV6: Bool, options: DatagramOptions) {
         self.shared = shared
         self.isV6 = isV6
-        self.limit = limit
+        self.options = options
         super.init(localAddress: localAddress)
     }
 
     override func sender(on loop: EventLoop) -> DatagramSender {
         guard let epoll = loop as? EpollLoop else { preconditionFailure("the kernel's sockets belong to an EpollLoop") }
         loop.preconditionOnLoop()
-        return KernelDatagramSender(loop: epoll, shared: shared, isV6: isV6, limit: limit)
+        return KernelDatagramSender(loop: epoll, shared: shared, isV6: isV6, options: options)
     }
 }
 
@@ -29,6 +29,9 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
     private let shared: SharedDescriptor
     private let isV6: Bool
     private let limit: Int
+    private let segments: Bool
+    /// Until then everything goes one by one: the system refused what it should have cut.
+    @exclusivity(unchecked) private var unsegmentedUntil = Instant.zero
     @exclusivity(unchecked) private var queue: SendQueue?
     @exclusivity(unchecked) private var isBlocked = false
     /// A connected socket's peer.
@@ -38,12 +41,17 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
 
     /// How long a socket that takes no more is left alone: its queue empties at the speed of the interface.
     private static let pause = Duration.milliseconds(1)
+    /// How long a system that refused to cut is not asked again: the path to one peer may be narrower.
+    private static let unsegmentedTime = Duration.seconds(10)
+    /// What refuses to cut: no such option (before Linux 4.18), a path that takes no segment of that length, an interface that cannot sum up.
+    private static let refusals: [Int32] = [EINVAL, EMSGSIZE, EIO, EOPNOTSUPP]
 
-    init(loop: EpollLoop, shared: SharedDescriptor, isV6: Bool, limit: Int) {
+    init(loop: EpollLoop, shared: SharedDescriptor, isV6: Bool, options: DatagramOptions) {
         epoll = loop
         self.shared = shared
         self.isV6 = isV6
-        self.limit = limit
+        limit = options.sendQueueLimit
+        segments = options.segments
         super.init(loop: loop)
     }
 
@@ -88,7 +96,8 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
         var repeated = false
         while queue.count > 0 {
             counters.sendCalls += 1
-            switch queue.sendSome(descriptor, epoll.buffers.headers) {
+            let headers = epoll.buffers.headers
+            switch queue.sendSome(descriptor, headers, segmented: segments && epoll.now >= unsegmentedUntil) {
             case .done(let count):
                 for index in queue.head..<queue.head + count { counters.sentBytes += UInt64(queue.entries[index].length) }
                 counters.sent += UInt64(count)
@@ -97,6 +106,8 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
             case .notNow:
                 counters.blocked += 1
                 return
+            case .failed(let number) where headers.runs[0] > 1 && Self.refusals.contains(number):
+                unsegmentedUntil = epoll.now + Self.unsegmentedTime
             case .failed(let number):
                 // The error may be the network's report about an earlier datagram: this one gets a second chance.
                 let mustDrop = failed(number, queue.entries[queue.head].address.address, isRepeat: repeated)

@@ -80,7 +80,7 @@ final class KernelDatagramSocket: DatagramSocket {
         watcher = DatagramWatcher(descriptor: descriptor)
         self.options = options
         self.isV6 = isV6
-        let sender = KernelDatagramSender(loop: loop, shared: shared, isV6: isV6, limit: options.sendQueueLimit)
+        let sender = KernelDatagramSender(loop: loop, shared: shared, isV6: isV6, options: options)
         sender.owned = descriptor
         kernelSender = sender
         super.init(loop: loop, localAddress: localAddress, reading: options.reading, sender: sender)
@@ -268,7 +268,7 @@ final class KernelDatagramSocket: DatagramSocket {
     }
 
     override var handle: DatagramHandle {
-        KernelDatagramHandle(localAddress: localAddress, shared: shared, isV6: isV6, limit: options.sendQueueLimit)
+        KernelDatagramHandle(localAddress: localAddress, shared: shared, isV6: isV6, options: options)
     }
 
     override func close() {

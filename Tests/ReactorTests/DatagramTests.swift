@@ -93,6 +93,62 @@ import Testing
         }
     }
 
+    /// Two peers and changing lengths; what an interface cannot cut goes all the same.
+    @Test func whatTheKernelCutsComesInOrderAndWhole() async throws {
+        try await LoopKind.runEpoll { loop in
+            var options = DatagramOptions()
+            options.receiveBuffer = 4 << 20
+            options.segments = true
+            let peers = try (0..<2).map { _ in try loop.bindDatagram(to: loopback, options: options) }
+            let client = try loop.bindDatagram(to: loopback, options: options)
+            defer { for socket in peers + [client] { socket.close() } }
+            let lengths =
+                [400, 400, 400, 401, 401, 0, 1, 1, 1452, 1452, 1453, 1453, 9000, 9000] + Array(repeating: 500, count: 150)
+            let all = Waiter<Void>()
+            var heard: [[[UInt8]]] = [[], []]
+            for (index, peer) in peers.enumerated() {
+                peer.onReceive = { bytes, _ in
+                    heard[index].append(Array(bytes))
+                    if heard.allSatisfy({ $0.count == lengths.count }) { all.resume(returning: ()) }
+                }
+            }
+            let sent = lengths.enumerated().map { number, length in [UInt8](repeating: UInt8(number), count: length) }
+            for datagram in sent { datagram.withUnsafeBytes { client.send($0, to: peers[0].localAddress) } }
+            for datagram in sent { datagram.withUnsafeBytes { client.send($0, to: peers[1].localAddress) } }
+            try await all.wait()
+            #expect(heard == [sent, sent])
+            #expect(client.counters.sent == UInt64(2 * lengths.count))
+            #expect(client.counters.sentBytes == UInt64(2 * lengths.reduce(0, +)))
+        }
+    }
+
+    /// The kernel refuses it as a whole: each datagram is then sent, or refused, by itself.
+    @Test func oneThatCannotBeSentTakesNoOtherWithIt() async throws {
+        try await LoopKind.runEpoll { loop in
+            var options = DatagramOptions()
+            options.segments = true
+            let server = try loop.bindDatagram(to: loopback)
+            let client = try loop.bindDatagram(to: loopback, options: options)
+            defer {
+                server.close()
+                client.close()
+            }
+            let arrived = Waiter<Void>()
+            var heard = 0
+            server.onReceive = { _, _ in
+                heard += 1
+                if heard == 2 { arrived.resume(returning: ()) }
+            }
+            // The kernel sends nothing to port 0.
+            let nowhere = SocketAddress(ip: .loopback4, port: 0)
+            client.send("aa", to: server.localAddress)
+            for _ in 0..<2 { client.send("aa", to: nowhere) }
+            client.send("aa", to: server.localAddress)
+            try await arrived.wait()
+            #expect(client.counters.sent == 2 && client.counters.droppedRefused == 2)
+        }
+    }
+
     @Test(arguments: LoopKind.allCases) func aSocketThatIsDrainedIsReadOnlyThen(_ kind: LoopKind) async throws {
         try await kind.run { loop in
             var options = DatagramOptions()

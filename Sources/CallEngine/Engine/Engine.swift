@@ -69,8 +69,8 @@ package final class Engine: Sendable {
         if let registrar, let path = settings.registrarFile { Self.load(registrar, from: path, on: first) }
         let front = try first.runAndWait { () throws(SystemError) -> LoopBound<SignalingFront> in
             let front = SignalingFront(
-                loop: first, listeners: settings.listeners, streams: settings.streams, external: settings.external,
-                tls: settings.tls, hostNames: hostNames)
+                loop: first, listeners: settings.listeners, streams: settings.streams,
+                segments: settings.segmentsDatagrams, external: settings.external, tls: settings.tls, hostNames: hostNames)
             front.onNotice = onNotice
             try front.start()
             return LoopBound(front, on: first)

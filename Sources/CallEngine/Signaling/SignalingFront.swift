@@ -10,6 +10,7 @@ package import SIP
 package final class SignalingFront {
     package let loop: EventLoop
     private let listeners: [EngineSettings.Listener]
+    private let segments: Bool
     private let external: IPAddress?
     @exclusivity(unchecked) private var sockets: [DatagramSocket] = []
     private var streamListeners: [StreamListener] = []
@@ -34,11 +35,13 @@ package final class SignalingFront {
     private static let connectionRefused: Int32 = 111
 
     /// - Parameter tls: for streams of TLS; a listener of them needs a certificate.
+    /// - Parameter segments: see `EngineSettings.segmentsDatagrams`.
     package init(
-        loop: EventLoop, listeners: [EngineSettings.Listener], streams limits: EngineSettings.Streams, external: IPAddress?,
-        tls: TLSContext?, hostNames: HostNames
+        loop: EventLoop, listeners: [EngineSettings.Listener], streams limits: EngineSettings.Streams, segments: Bool,
+        external: IPAddress?, tls: TLSContext?, hostNames: HostNames
     ) {
         self.loop = loop
+        self.segments = segments
         self.listeners = listeners
         self.external = external
         self.hostNames = hostNames
@@ -119,6 +122,7 @@ package final class SignalingFront {
             options.sendBuffer = 4 << 20
             options.reportsErrors = true
             options.sendQueueLimit = 8192
+            options.segments = segments
             options.v6Only = hasOwnIPv4(listener)
             let socket = try loop.bindDatagram(to: listener.address, options: options)
             let index = sockets.count

@@ -20,6 +20,7 @@ package struct ConfigurationChange: Equatable, Sendable {
         note("sip.connections", old.sip.streams.limit == new.sip.streams.limit, restart: true)
         note("sip.idle", old.sip.streams.idle == new.sip.streams.idle, restart: true)
         note("sip.redirects", old.sip.redirects == new.sip.redirects, restart: true)
+        note("sip.segmentation", old.sip.segmentation == new.sip.segmentation, restart: true)
         note("sip.tls", old.sip.tls == new.sip.tls)
         note("rtp.ports", old.rtp.ports == new.rtp.ports, restart: true)
         note("rtp.timeout", old.rtp.timeout == new.rtp.timeout, restart: true)

@@ -91,7 +91,8 @@ struct ConfigurationSchema {
     private func readSIP(_ top: FieldReader, into sip: inout Configuration.SIP) {
         guard
             let fields = top.section(
-                "sip", known: ["listen", "external", "session-timer", "connections", "idle", "redirects", "tls"])
+                "sip",
+                known: ["listen", "external", "session-timer", "connections", "idle", "redirects", "segmentation", "tls"])
         else { return }
         if let listeners = fields.texts("listen") {
             sip.listen = listeners.compactMap { listener($0, fields) }
@@ -105,6 +106,7 @@ struct ConfigurationSchema {
         readStreams(fields, into: &sip.streams)
         sip.tls = TLSSchema(schema: self).read(fields)
         if let count = fields.integer("redirects", in: 0...20) { sip.redirects = count }
+        if let cuts = fields.flag("segmentation") { sip.segmentation = cuts }
         if let external = fields.text("external") {
             sip.external = IPAddress(external.text)
             if sip.external == nil {
