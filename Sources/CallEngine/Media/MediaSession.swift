@@ -155,7 +155,8 @@ package final class MediaSession {
         silence = services.silence(.pcmu, packetTime: 20)
         negotiation = OfferAnswer(
             capabilities: capabilities, local: SocketAddress(ip: settings.localIP, port: ports.rtp.localAddress.port),
-            sessionID: services.randomBits() >> 32, security: settings.security)
+            // Of ten digits, so that descriptions have one length, and below 2^31, which old parsers ask for.
+            sessionID: 1_000_000_000 + services.randomBits() % 1_000_000_000, security: settings.security)
         services.counting.sessions += 1
         services.counting.sessionsOpened += 1
         ports.session = self
