@@ -6,6 +6,7 @@ import Testing
 
 enum HeavyPeer: String {
     case kamailio = "usr/sbin/kamailio"
+    case rtpengine = "usr/bin/rtpengine"
     case linphonec = "usr/bin/linphonec"
     case sipsak = "usr/bin/sipsak"
     case svmap = "usr/bin/svmap"

@@ -41,6 +41,13 @@ final class Kamailio {
         program.waitUntilOpen([(.udp, port), (.tcp, port)])
     }
 
+    /// A proxy whose calls' media goes through the rtpengine that is controlled there.
+    init(relaying first: String, by relay: String) throws {
+        program = try Self.start(
+            "kamailio-rtpengine", port, ["FIRST=\"\(first)\"", "RELAY=\"\(relay)\""], in: TemporaryFolder())
+        program.waitUntilOpen([(.udp, port), (.tcp, port)])
+    }
+
     private static func start(
         _ configuration: String, _ port: UInt16, more: [String] = [], _ definitions: [String], in folder: TemporaryFolder
     ) throws -> PeerProgram {

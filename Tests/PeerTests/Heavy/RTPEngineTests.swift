@@ -1,0 +1,120 @@
+// Calls between two engines whose audio and keys go through rtpengine: in the clear, encrypted on one side, one way, to other ports in
+// the middle of the call, and with descriptions that name the wrong ones.
+
+import Basics
+import CallEngine
+import SDP
+import TestKit
+import Testing
+
+@Suite("rtpengine", .serialized, HeavyPeer.rtpengine.isWanted)
+struct RTPEngineTests {
+    /// A call through it, and what both sides heard of the other.
+    struct Outcome {
+        var calling: CallReport
+        var called: CallReport
+        /// The addresses that descriptions named.
+        var ports: [UInt16]
+        var output: String
+    }
+
+    /// Both sides speak at once, each hears the other; then the caller presses 7 and #, the callee 5.
+    /// - Parameter between: what the callee does before that.
+    static func call(
+        _ way: String, codec: String = "pcmu", security: MediaSecurity = .off, keys: Bool = true, folder: TemporaryFolder,
+        between: @escaping @Sendable (Call) async throws -> Void = { _ in }
+    ) throws -> Outcome {
+        let callee = try EngineUnderTest(codecs: [codec], security: security) { call, notes in
+            try await call.answer()
+            try await between(call)
+            try call.startRecording(folder.path("callee.wav"), notes: notes)
+            try await call.stay(.milliseconds(500))
+            try await call.say("probe")
+            if keys {
+                notes.add(try await call.keys(2))
+                try await call.sendDigits("5", options: SendDigitsOptions(method: .rfc4733))
+            }
+            try await call.stay(.seconds(10))
+        }
+        defer { callee.close() }
+        let relay = try RTPEngine(first: callee.uri("ivr"))
+        defer { relay.stop() }
+        var line = relay.line
+        line.security = .off
+        let caller = try EngineUnderTest(lines: [line], codecs: [codec], security: .off)
+        defer { caller.close() }
+        caller.call(CallRequest(target: "sip:\(way)@ringwright.test", line: "proxy")) { call, notes in
+            notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
+            try call.startRecording(folder.path("caller.wav"), notes: notes)
+            try await call.stay(.milliseconds(500))
+            try await call.say("welcome")
+            if keys {
+                try await call.sendDigits("7#", options: SendDigitsOptions(method: .rfc4733))
+                notes.add(try await call.keys(1))
+            }
+            try await call.stay(.milliseconds(300))
+        }
+        let calling = try #require(caller.reports(1, within: .seconds(20)).first, "\(relay.output)")
+        let called = try #require(callee.reports(1, within: .seconds(5)).first, "\(relay.output)")
+        for report in [calling, called] {
+            #expect(report.end == CallEnd(by: .caller, cause: .normal) && report.error == nil, "\(relay.output)")
+        }
+        #expect(caller.engine.mediaCounters.droppedUnauthentic == 0 && callee.engine.mediaCounters.droppedUnauthentic == 0)
+        return Outcome(calling: calling, called: called, ports: relay.ports, output: relay.output)
+    }
+
+    private static func expectBothHeard(
+        _ outcome: Outcome, _ folder: TemporaryFolder, _ place: SourceLocation = #_sourceLocation
+    ) {
+        expectHeard("welcome", in: [folder.path("callee.wav")], not: "probe", place)
+        expectHeard("probe", in: [folder.path("caller.wav")], not: "welcome", place)
+        #expect(outcome.calling.notes == ["reached", "5"], "\(outcome.output)", sourceLocation: place)
+        #expect(outcome.called.notes == ["7#"], "\(outcome.output)", sourceLocation: place)
+        for media in [outcome.calling.info.media, outcome.called.info.media] {
+            #expect(media.lost <= 1 && media.oneWay == nil, "\(media)", sourceLocation: place)
+        }
+    }
+
+    @Test("both hear each other and each other's keys", arguments: ["pcmu", "pcma"]) func plain(codec: String) throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Self.call("plain", codec: codec, folder: folder)
+        Self.expectBothHeard(outcome, folder)
+        #expect(outcome.calling.info.media.srtp == "" && outcome.called.info.media.srtp == "")
+        #expect(Set(outcome.ports).count == 2)
+    }
+
+    @Test("the caller speaks RTP, the callee SRTP and nothing else") func secure() throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Self.call("secure", security: .required, folder: folder)
+        Self.expectBothHeard(outcome, folder)
+        #expect(outcome.calling.info.media.srtp == "")
+        #expect(outcome.called.info.media.srtp.hasPrefix("A"), "\(outcome.output)")
+    }
+
+    @Test("what the caller sends is lost on the way: told by the callee, who is still heard") func oneWay() throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Self.call("oneway", keys: false, folder: folder)
+        expectHeard("probe", in: [folder.path("caller.wav")], not: "welcome")
+        #expect(outcome.called.info.media.oneWay == .hearsNothing, "\(outcome.output)")
+        #expect(outcome.called.info.media.received == 0)
+        #expect(outcome.calling.info.media.received > 100)
+    }
+
+    @Test("a re-INVITE gets other ports of the relay's: both sides go there, and hear nobody at the old ones") func moves() throws
+    {
+        let folder = try TemporaryFolder()
+        let outcome = try Self.call("moves", folder: folder) { call in
+            try await call.stay(.milliseconds(300))
+            try await call.hold(music: nil)
+            try await call.unhold()
+        }
+        Self.expectBothHeard(outcome, folder)
+        #expect(Set(outcome.ports).count > 2, "\(outcome.ports)")
+    }
+
+    @Test("answers name ports where nobody is: what comes from there tells where to send") func latches() throws {
+        let folder = try TemporaryFolder()
+        let outcome = try Self.call("nat", folder: folder)
+        Self.expectBothHeard(outcome, folder)
+    }
+}
