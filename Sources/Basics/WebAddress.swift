@@ -13,6 +13,16 @@ package enum WebAddress {
         return String(clean[..<scheme.upperBound] + rest[rest.index(after: at)...])
     }
 
+    /// Whether two URLs of http or https have the scheme, the host and the port in common (RFC 6454 section 5), as they are written.
+    package static func haveSameOrigin(_ one: String, _ other: String) -> Bool {
+        func origin(_ url: String) -> String? {
+            guard let scheme = url.firstRange(of: "://") else { return nil }
+            return (url[..<scheme.upperBound] + url[scheme.upperBound...].prefix { !"/?#\\".contains($0) }).lowercased()
+        }
+        guard let one = origin(one) else { return false }
+        return one == origin(other)
+    }
+
     /// Whether it begins as one that is fetched over HTTP: `http://` or `https://`, in any case.
     package static func isFetched(_ text: String) -> Bool {
         let start = text.prefix(8).lowercased()

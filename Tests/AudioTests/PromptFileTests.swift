@@ -54,6 +54,32 @@ import Testing
         #expect(abs(heard.level - level) < 0.7)
     }
 
+    @Test(arguments: formats) func aFileThatIsCutShortIsKnownWhereItsFormatTells(format: Format) throws {
+        let folder = TemporaryFolder()
+        let path = folder.file(format.name)
+        #expect(
+            writeFile(
+                path, Signal.sweep(rate: format.rate), rate: format.rate, channels: format.channels, format: format.format))
+        #expect(try PromptFile.isCutShort(path) == false)
+        var octets = try octets(of: path)
+        let half = folder.write("half-\(format.name)", Array(octets.prefix(octets.count / 2)))
+        if format.name == "x.mp3" { return #expect(try PromptFile.isCutShort(half) == false) }
+        // Some formats are of no use at all without their end.
+        #expect((try? PromptFile.isCutShort(half)) != false)
+        guard format.name.hasSuffix(".wav") else { return }
+        // What a program wrote to a pipe, where it could not go back to put the lengths in.
+        octets.replaceSubrange(4..<8, with: [0xFF, 0xFF, 0xFF, 0xFF])
+        #expect(try PromptFile.isCutShort(folder.write("piped-\(format.name)", octets)) == false)
+    }
+
+    private func octets(of path: String) throws -> [UInt8] {
+        let descriptor = try #require(fopen(path, "r"))
+        defer { fclose(descriptor) }
+        var octets = [UInt8](repeating: 0, count: 1 << 20)
+        let count = fread(&octets, 1, octets.count, descriptor)
+        return Array(octets.prefix(count))
+    }
+
     @Test func resamplingKeepsLengthAndPlace() {
         for (from, to) in [(16000, 8000), (8000, 48000), (44100, 8000), (22050, 16000), (8000, 16000)] {
             let converted = AudioClip(samples: Signal.samples(Signal.sweep(rate: from)), rate: from).resampled(to: to)

@@ -19,6 +19,8 @@ private final class CacheWorld {
     let says = Locked<[String: HTTPResponse]>([:])
     /// What it was asked: `/a if-none-match`.
     let asked = Gathered<String>()
+    /// The Authorization that came with it; empty: none.
+    let authorized = Gathered<String>()
     /// Held back while it is set.
     let gate = Locked<Outcome<Void>?>(nil)
     /// Each file that was fetched waits for it, after it was gathered here.
@@ -27,7 +29,7 @@ private final class CacheWorld {
     let troubles = Gathered<String>()
 
     init() async throws {
-        let (says, asked, gate) = (says, asked, gate)
+        let (says, asked, authorized, gate) = (says, asked, authorized, gate)
         thread = try LoopThread()
         let workers = try WorkerPool(name: "gates", threads: 4, limit: 100)
         self.workers = workers
@@ -37,6 +39,7 @@ private final class CacheWorld {
                 HTTPRoute(.get, "/{name}", on: loop) { request in
                     let tag = request.headers["if-none-match"] ?? ""
                     asked.add("\(request.path) \(tag)")
+                    authorized.add(request.headers["authorization"] ?? "")
                     if let gate = gate.withLock({ $0 }) {
                         _ = try? await workers.run(on: loop) { gate.wait(within: .seconds(60)) }
                     }
@@ -48,7 +51,7 @@ private final class CacheWorld {
                 }
             ]
         }
-        web = try WebThread(listeners: [WebListener(loopback, routes: routes, extraHeaders: ["if-none-match"])])
+        web = try WebThread(listeners: [WebListener(loopback, routes: routes, extraHeaders: ["if-none-match", "authorization"])])
     }
 
     var base: String { "http://127.0.0.1:\(web.addresses[0].port)" }
@@ -65,13 +68,15 @@ private final class CacheWorld {
     }()
 
     func cache(
-        _ limits: HTTPFileLimits = patient, refuses: @escaping @Sendable (String) -> String? = { _ in nil }
+        _ limits: HTTPFileLimits = patient, refuses: @escaping @Sendable (String) -> String? = { _ in nil },
+        authorization: @escaping @Sendable (String) -> Secret? = { _ in nil }
     ) -> HTTPFileCache {
         let (clock, troubles, judging, judged) = (clock, troubles, judging, judged)
         return HTTPFileCache(
             client: client, files: FileCache(folder: folder.path("cache"), budget: 1 << 20), workers: workers, limits: limits,
             now: { clock.withLock { $0 } }, refuses: refuses,
-            judge: { path in
+            authorization: authorization,
+            judge: { path, _ in
                 judged.add(path)
                 _ = judging.withLock({ $0 })?.wait(within: .seconds(60))
                 return FileManager.default.contents(atPath: path)?.first == UInt8(ascii: "<") ? "is no audio" : nil
@@ -311,6 +316,31 @@ extension HTTPFileCache {
         #expect(await cache.content("\(base)/file") == "it: it is redirected to what is neither http nor https")
         #expect(await cache.content("\(base)/round") == "it: more than 5 redirects")
         #expect(await cache.content("\(base)/nowhere") == "it: the server answered 302 without a target")
+        world.end()
+    }
+
+    @Test func credentialsGoToTheHostThatWasNamedAndToNoOther() async throws {
+        let world = try await CacheWorld()
+        let other = try await CacheWorld()
+        let base = world.base
+        // Both hosts have a secret; what one redirects to does not get the other's.
+        let cache = world.cache(authorization: { url in
+            Secret(url.hasPrefix(base) ? "Bearer of-the-first" : "Bearer of-the-second")
+        })
+        world.say("/a", 302, ["location": "/b"])
+        world.say("/b", 302, ["location": "\(other.base)/c"])
+        other.say("/c", 200, ["cache-control": "max-age=60", "etag": "\"1\""], "one")
+        #expect(await cache.content("\(base)/a") == "one")
+        #expect(world.authorized.items == ["Bearer of-the-first", "Bearer of-the-first"])
+        #expect(other.authorized.items == [""])
+        #expect(await cache.content("\(other.base)/c") == "one")
+        #expect(other.authorized.items == ["", "Bearer of-the-second"])
+        for name in try Folder.names(in: world.folder.path("cache")) {
+            #expect(!world.folder.text("cache/\(name)").contains("of-the-"), "\(name)")
+        }
+        world.say("/closed", 401)
+        #expect(await cache.content("\(base)/closed") == "it: the server answered 401 (prompts.credentials)")
+        other.end()
         world.end()
     }
 

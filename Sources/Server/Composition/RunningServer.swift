@@ -59,7 +59,7 @@ package final class RunningServer: Sendable {
             let loops = Array(begun.dropFirst())
             self.loops = loops
             let supplier = try PromptSupplier(
-                configuration, client: client, allow: { state.withLock { $0.rules }.configuration.allow },
+                configuration, client: client, rules: { state.withLock { $0.rules }.configuration },
                 onTrouble: { log.add(LogLine(.warning, "prompt", fields: [("why", $0)])) })
             self.supplier = supplier
             workers = try MediaWorkers(supply: supplier)

@@ -21,18 +21,18 @@ package struct Allowance: Equatable, Sendable {
 
     /// Whether a flow may request `url`.
     package func permitsRequest(to url: String) -> Bool {
+        request.contains { Self.covers(url, by: $0) }
+    }
+
+    /// Whether a pattern of URLs is meant for `url`; nothing is for one that might lead elsewhere than it says.
+    static func covers(_ url: String, by pattern: String) -> Bool {
         guard url.allSatisfy({ $0.isASCII && !$0.isWhitespace && $0 != "\\" && $0 != "@" }) else { return false }
         let path = url.prefix { $0 != "?" && $0 != "#" }.lowercased()
         guard !path.replacing("%2e", with: ".").contains("/..") else { return false }
-        return request.contains { pattern in
-            // In the host a star ends at the next dot's label or port; in the path it takes what follows.
-            guard let slash = Self.startOfPath(pattern), let urlSlash = Self.startOfPath(url) else {
-                return Self.folded(pattern) == Self.folded(url)
-            }
-            return Self.matches(
-                pattern: pattern[..<slash].lowercased(), text: url[..<urlSlash].lowercased(), breaks: "/:.@")
-                && Self.matches(pattern: String(pattern[slash...]), text: String(url[urlSlash...]), breaks: "")
-        }
+        // In the host a star ends at the next dot's label or port; in the path it takes what follows.
+        guard let slash = startOfPath(pattern), let urlSlash = startOfPath(url) else { return folded(pattern) == folded(url) }
+        return matches(pattern: pattern[..<slash].lowercased(), text: url[..<urlSlash].lowercased(), breaks: "/:.@")
+            && matches(pattern: String(pattern[slash...]), text: String(url[urlSlash...]), breaks: "")
     }
 
     /// Why a flow may not call `target`, for its log; nil when it may.

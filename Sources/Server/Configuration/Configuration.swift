@@ -28,6 +28,8 @@ package struct Configuration: Sendable {
     package var recordings = "recordings"
     /// Of prompts by URL.
     package var prompts = HTTPFileLimits()
+    /// The first that is meant for a URL counts.
+    package var promptCredentials: [PromptCredential] = []
     package var cache = Cache(folder: "cache")
     package var speech = SpeechSettings()
     package var control = Control()

@@ -34,6 +34,7 @@ package struct ConfigurationChange: Equatable, Sendable {
         note("env", old.environment == new.environment && old.environmentNames == new.environmentNames)
         note("recordings", old.recordings == new.recordings)
         note("prompts", old.prompts == new.prompts, restart: true)
+        note("prompts.credentials", old.promptCredentials == new.promptCredentials)
         note("speech", old.speech == new.speech, restart: true)
         note("cache", old.cache == new.cache, restart: true)
         note("control.listen", old.control.listen == new.control.listen, restart: true)

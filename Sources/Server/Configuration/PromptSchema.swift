@@ -1,4 +1,4 @@
-// `prompts`: the limits of prompts by URL. `speech`: the command that speaks. `cache`: where both are kept.
+// `prompts`: the limits of prompts by URL (their credentials are in PromptCredential). `speech`: the command that speaks. `cache`: where both are kept.
 
 import FlowEngine
 import Web
@@ -9,10 +9,11 @@ struct PromptSchema {
     func read(_ top: FieldReader, into result: inout Configuration) {
         result.cache = readCache(top)
         readSpeech(top, into: &result.speech)
-        guard let fields = top.section("prompts", known: ["timeout", "megabytes", "redirects"]) else { return }
+        guard let fields = top.section("prompts", known: ["timeout", "megabytes", "redirects", "credentials"]) else { return }
         if let time = fields.duration("timeout", in: .milliseconds(100) ... .seconds(120)) { result.prompts.time = time }
         if let size = fields.integer("megabytes", in: 1...200) { result.prompts.octets = size << 20 }
         if let count = fields.integer("redirects", in: 0...20) { result.prompts.redirects = count }
+        result.promptCredentials = PromptCredentialSchema(schema: schema).read(fields)
     }
 
     private func readSpeech(_ top: FieldReader, into speech: inout SpeechSettings) {

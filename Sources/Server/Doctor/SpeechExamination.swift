@@ -11,7 +11,7 @@ enum SpeechExamination {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let workers = WorkerPool.inline(name: "doctor")
         let files = FileCache(folder: folder, budget: 100 << 20)
-        guard let maker = try? SpeechMaker(settings, files: files, workers: workers, judge: PromptSupplier.problem) else {
+        guard let maker = try? SpeechMaker(settings, files: files, workers: workers, judge: { PromptSupplier.problem($0) }) else {
             return [DoctorFinding(.problem, "speech", "no thread or descriptor is left for speech")]
         }
         defer { maker.stop() }

@@ -15,10 +15,10 @@ package final class PromptSupplier: PromptSupply {
 
     /// - Parameters:
     ///   - client: stopped before this is.
-    ///   - allow: the rules of this moment, asked for each URL.
+    ///   - rules: the configuration of this moment, asked for each URL: what may be fetched, and with which credentials.
     ///   - onTrouble: hears of what went wrong and was borne. On any thread.
     package init(
-        _ configuration: Configuration, client: HTTPClient, allow: @escaping @Sendable () -> Allowance,
+        _ configuration: Configuration, client: HTTPClient, rules: @escaping @Sendable () -> Configuration,
         onTrouble: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(SystemError) {
         workers = try WorkerPool(name: "fetched", threads: 2, limit: 1024)
@@ -26,9 +26,10 @@ package final class PromptSupplier: PromptSupply {
         web = HTTPFileCache(
             client: client, files: files, workers: workers, limits: configuration.prompts,
             refuses: { url in
-                allow().permitsRequest(to: url) ? nil : "the configuration does not allow requests to it (allow.request)"
-            }, judge: Self.problem, onStale: onTrouble)
-        speech = try SpeechMaker(configuration.speech, files: files, workers: workers, judge: Self.problem)
+                rules().allow.permitsRequest(to: url) ? nil : "the configuration does not allow requests to it (allow.request)"
+            }, authorization: { rules().promptCredentials.authorization(for: $0) }, judge: Self.problem(_:mayBeCut:),
+            onStale: onTrouble)
+        speech = try SpeechMaker(configuration.speech, files: files, workers: workers, judge: { Self.problem($0) })
     }
 
     /// For a command, whose rules stay as they are.
@@ -36,8 +37,7 @@ package final class PromptSupplier: PromptSupply {
         _ configuration: Configuration, client: HTTPClient, onTrouble: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(CommandFailure) -> PromptSupplier {
         do throws(SystemError) {
-            let allow = configuration.allow
-            return try PromptSupplier(configuration, client: client, allow: { allow }, onTrouble: onTrouble)
+            return try PromptSupplier(configuration, client: client, rules: { configuration }, onTrouble: onTrouble)
         } catch {
             throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
         }
@@ -60,10 +60,12 @@ package final class PromptSupplier: PromptSupply {
     }
 
     /// Why a file cannot be played; it is read whole, as for playing.
-    static func problem(_ path: String) -> String? {
+    /// - Parameter mayBeCut: its end may be missing.
+    static func problem(_ path: String, mayBeCut: Bool = false) -> String? {
         do throws(PromptError) {
             _ = try PromptFile.length(of: path)
-            return nil
+            guard mayBeCut, try PromptFile.isCutShort(path) else { return nil }
+            return "was cut short on the way"
         } catch {
             return error.reason
         }

@@ -1,6 +1,6 @@
 // Files at URLs, kept in a folder and asked about again as RFC 9111 wants it. Many that ask for one URL wait for one fetch. When the
 // server is down, the copy that is there is used. Nothing of this blocks the one who asks: disk and network have threads of their own.
-import Basics
+package import Basics
 import Glibc
 package import Reactor
 
@@ -67,7 +67,8 @@ package final class HTTPFileCache: Sendable {
     private let room: BodyRoom
     private let now: @Sendable () -> Double
     private let refuses: @Sendable (_ url: String) -> String?
-    private let judge: @Sendable (_ path: String) -> String?
+    private let authorization: @Sendable (_ url: String) -> Secret?
+    private let judge: @Sendable (_ path: String, _ mayBeCut: Bool) -> String?
     private let onStale: @Sendable (_ text: String) -> Void
     private let state = Locked(State())
     private static let mostKnown = 10_000
@@ -76,13 +77,16 @@ package final class HTTPFileCache: Sendable {
     ///   - workers: for what blocks.
     ///   - now: seconds since 1970.
     ///   - refuses: asked about each URL, those of redirects too: why it must not be fetched, or nil.
-    ///   - judge: looks at a file that was fetched; why it is of no use, or nil. On a worker.
+    ///   - authorization: asked about each URL of the host that was asked first, those of redirects too: the value of Authorization.
+    ///   - judge: looks at a file that was fetched; why it is of no use, or nil. `mayBeCut`: nothing in the response tells whether it
+    ///     came whole. On a worker.
     ///   - onStale: hears that a copy is used in place of what could not be fetched, and why. Once a failure, on any thread.
     package init(
         client: HTTPClient, files: FileCache, workers: WorkerPool, limits: HTTPFileLimits = HTTPFileLimits(),
         now: @escaping @Sendable () -> Double = { Double(time(nil)) },
         refuses: @escaping @Sendable (String) -> String? = { _ in nil },
-        judge: @escaping @Sendable (String) -> String? = { _ in nil },
+        authorization: @escaping @Sendable (String) -> Secret? = { _ in nil },
+        judge: @escaping @Sendable (_ path: String, _ mayBeCut: Bool) -> String? = { _, _ in nil },
         onStale: @escaping @Sendable (String) -> Void = { _ in }
     ) {
         self.client = client
@@ -92,6 +96,7 @@ package final class HTTPFileCache: Sendable {
         room = BodyRoom(octets: limits.octetsTogether)
         self.now = now
         self.refuses = refuses
+        self.authorization = authorization
         self.judge = judge
         self.onStale = onStale
     }
@@ -168,6 +173,10 @@ package final class HTTPFileCache: Sendable {
         var call = HTTPCall("GET", fetch.url, headers: ["Accept": "audio/*, application/octet-stream;q=0.8, */*;q=0.5"])
         // What was kept from another place says nothing about this one.
         if let response = fetch.response, response.source == fetch.source { call.headers.all += response.conditions }
+        // Whoever redirects elsewhere is not given what others are told (RFC 9110 section 15.4).
+        if WebAddress.haveSameOrigin(fetch.key, fetch.url), let value = authorization(fetch.url) {
+            call.headers["Authorization"] = value.revealed
+        }
         call.timeout = .microseconds(max(0, fetch.deadline - monotonicMicroseconds()))
         call.connectTimeout = min(call.connectTimeout, call.timeout)
         call.maximumBytes = limits.octets
@@ -206,7 +215,8 @@ package final class HTTPFileCache: Sendable {
         default:
             // It says that there is none: a copy is of no use either.
             forget(fetch.key)
-            finish(fetch.key, .failure(HTTPFileFailure(fetch.shown, "the server answered \(reply.status)")))
+            let mend = reply.status == 401 || reply.status == 403 ? " (prompts.credentials)" : ""
+            finish(fetch.key, .failure(HTTPFileFailure(fetch.shown, "the server answered \(reply.status)\(mend)")))
         }
     }
 
@@ -234,7 +244,7 @@ package final class HTTPFileCache: Sendable {
         guard !reply.body.isEmpty else { return fail(fetch, "the server sent nothing") }
         let path = files.path(of: fetch.key, ending: fetch.ending)
         do throws(SystemError) {
-            if let reason = try files.keep(reply.body, at: path, unless: judge) {
+            if let reason = try files.keep(reply.body, at: path, unless: { judge($0, !reply.isEndTold) }) {
                 let type = reply.headers["content-type"].map { " (\($0))" } ?? ""
                 return fail(fetch, "what the server sent\(type) \(reason)")
             }

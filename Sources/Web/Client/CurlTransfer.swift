@@ -185,7 +185,10 @@ final class CurlTransfer: @unchecked Sendable {
                 resolved: time(CURLINFO_NAMELOOKUP_TIME_T), connected: time(CURLINFO_CONNECT_TIME_T),
                 secured: time(CURLINFO_APPCONNECT_TIME_T), firstByte: time(CURLINFO_STARTTRANSFER_TIME_T),
                 total: time(CURLINFO_TOTAL_TIME_T))
-            return .success(HTTPReply(status: status, headers: headers, body: body, redirect: redirect(easy), timing: timing))
+            return .success(
+                HTTPReply(
+                    status: status, headers: headers, body: body, isEndTold: isEndTold(easy), redirect: redirect(easy),
+                    timing: timing))
         }
         let reason = isTooLarge ? .tooLarge : findsNoRoom ? .overloaded : Self.reason(code)
         let words =
@@ -195,6 +198,14 @@ final class CurlTransfer: @unchecked Sendable {
             default: String(cString: curl_easy_strerror(code))
             }
         return .failure(HTTPFailure(reason, call.url, words))
+    }
+
+    private func isEndTold(_ easy: UnsafeMutableRawPointer) -> Bool {
+        var version = 0
+        rw_curl_get_long(easy, CURLINFO_HTTP_VERSION, &version)
+        // HTTP/2 and later have an end of their own.
+        return version >= CURL_HTTP_VERSION_2_0 || headers["content-length"] != nil
+            || headers["transfer-encoding"]?.lowercased().contains("chunked") == true
     }
 
     private func redirect(_ easy: UnsafeMutableRawPointer) -> String? {

@@ -38,6 +38,9 @@ package struct HTTPReply: Sendable, Hashable {
     /// Of the last response when redirects were followed.
     package var headers: HTTPFields
     package var body: [UInt8]
+    /// Whether the response said where its body ends (RFC 9112 section 6.3). Otherwise the end of the connection ended it, and what may be
+    /// missing is not known.
+    package var isEndTold: Bool
     /// Where a redirect that was not followed leads, as an absolute URL; nil for other responses.
     package var redirect: String?
     package var timing: HTTPTiming
