@@ -28,6 +28,21 @@ import Testing
         #expect(missed.count == 2 && missed.allSatisfy { $0.contains(" is recorded: ") }, "\(missed)")
     }
 
+    /// What nobody listened to cannot be said to agree, although packets came.
+    @Test func recordingsThatNobodyListensTo() throws {
+        let bench = try PartyTests.Bench(
+            "  agent: { number: \"200\", flow: b.yaml }", system: PartyTests.bridging(to: "sip:200@192.0.2.2"))
+        try bench.begin()
+        #expect(PartyTests.missed(try bench.finish()) == [])
+        let outcome = PartyJudge.unheard(try #require(bench.outcomes[1]), why: "too many recordings wait for it")
+        let missed = PartyTests.missed(PartyJudge.expectations(outcome))
+        #expect(
+            missed == [
+                "caller is recorded: its recording was not listened to: too many recordings wait for it",
+                "agent is recorded: its recording was not listened to: too many recordings wait for it"
+            ])
+    }
+
     /// Ctrl-C twice: both halves are over at once.
     @Test func endedFromOutside() throws {
         let bench = try PartyTests.Bench(

@@ -26,6 +26,22 @@ package enum PartyJudge {
         return outcome
     }
 
+    /// Nobody could compare the recordings: that is told, since packets alone do not say what was heard.
+    package static func unheard(_ outcome: PartyOutcome, why: String) -> PartyOutcome {
+        func mark(_ half: inout PartyHalf) {
+            guard half.recording != nil, half.recordingFailure.isEmpty else { return }
+            half.recordingFailure = "its recording was not listened to: \(why)"
+        }
+        var outcome = outcome
+        mark(&outcome.caller)
+        for index in outcome.parties.indices {
+            guard var half = outcome.parties[index].half else { continue }
+            mark(&half)
+            outcome.parties[index].half = half
+        }
+        return outcome
+    }
+
     private static func sides(of half: inout PartyHalf) -> (said: PartySound.Side, heard: PartySound.Side)? {
         guard let recording = half.recording, let start = half.recordedFrom, half.recordingFailure.isEmpty else { return nil }
         // Too short a call has no audio.

@@ -121,9 +121,8 @@ final class PartyHost: Sendable {
             case .failure(let error): then(.unseen(attempt, flow: flow.name, detail: CallingParty.words(error)))
             case .success(let outcome):
                 control.spawn { [self] in
-                    // When the thread has too much to do, what was said is judged by packets alone.
                     let heard = try? await listeners.run(on: control) { PartyJudge.listen(outcome) }
-                    then(judged(heard ?? outcome, attempt))
+                    then(judged(heard ?? PartyJudge.unheard(outcome, why: "too many recordings wait for it"), attempt))
                 }
             }
         }
