@@ -125,8 +125,9 @@ def bench_place(program, target, rate, count, media=False, hold=0, more=()):
                 counts=lambda text: json.loads(text.strip().splitlines()[-1]))
 
 
-def measure(answerer, caller, count, seconds, folder):
-    """Runs both sides; CPU microseconds a call of each and the caller's own counts."""
+def measure(answerer, caller, count, seconds, folder, steady=None):
+    """Runs both sides; CPU microseconds a call of each and the caller's own counts. `steady` (from, until), in seconds after the
+    caller's start: only that time counts, and what is told is for a call and second of it."""
     server = Process(answerer.command, 0, folder)
     try:
         if answerer.ready:
@@ -136,11 +137,19 @@ def measure(answerer, caller, count, seconds, folder):
         before = server.cpu()
         resident_before = server.resident()
         client = Process(caller.command, 1, folder)
+        if steady:
+            time.sleep(steady[0])
+            first = time.monotonic(), server.cpu(), client.cpu()
+            time.sleep(steady[1] - steady[0])
+            last = time.monotonic(), server.cpu(), client.cpu()
+            served, placed = ((last[side] - first[side]) / (last[0] - first[0]) for side in (1, 2))
         used, status = client.finish(seconds)
         time.sleep(0.2)
+        if not steady:
+            served, placed = server.cpu() - before, used
         result = {
             "answering": answerer.name, "calling": caller.name, "calls": count,
-            "answer_us": round((server.cpu() - before) * 1e6 / count, 1), "place_us": round(used * 1e6 / count, 1),
+            "answer_us": round(served * 1e6 / count, 1), "place_us": round(placed * 1e6 / count, 1),
             "status": status, "server_rss_mb": round(server.resident() / 1e6, 1), "server_rss_before_mb": round(resident_before / 1e6, 1),
         }
         try:
@@ -325,14 +334,18 @@ def overload(program, folder, rate, count, rounds):
 
 
 def media(program, folder, calls, seconds):
-    """CPU per second of a two-way G.711 call: the floor, SIPp's caller and echo, Ringwright's both ends."""
+    """CPU per second of a two-way G.711 call, while all calls stand: the floor, SIPp's caller and echo, Ringwright's both ends."""
     floor = os.path.join(folder, "floor")
     subprocess.run(["cc", "-O2", "-o", floor, os.path.join(HERE, "floor.c"), "-luring"], check=True)
     summary = {"calls": calls, "seconds": seconds}
-    for mode in ["tick", "epoll", "uring", "batch"]:
-        line = json.loads(subprocess.run(["taskset", "-c", "0", floor, mode, str(calls), str(seconds)], check=True,
+    for mode in ["tick", "pair", "epoll", "uring", "batch"]:
+        # The two processes of `pair` pin themselves, as both ends of the calls below are pinned.
+        pinned = [] if mode == "pair" else ["taskset", "-c", "0"]
+        line = json.loads(subprocess.run(pinned + [floor, mode, str(calls), str(seconds)], check=True,
                                          capture_output=True, text=True).stdout)
         summary[f"floor_{mode}_us"] = line["us_per_call_second"]
+        if mode == "pair":
+            summary["floor_pair_other_us"] = line["us_per_call_second_other"]
     with open(os.path.join(folder, "prompt.raw"), "wb") as prompt:
         prompt.write(bytes([0xD5, 0x55, 0x90, 0x2A]) * 16000)
     rate, hold = max(calls // 3, 1), seconds * 1000
@@ -343,10 +356,11 @@ def media(program, folder, calls, seconds):
         else:
             answerer = bench_answer(program, port, media=PROMPT)
             caller = bench_place(program, port, rate, calls, media=PROMPT, hold=hold)
-        row = measure(answerer, caller, calls, seconds + 60, folder)
+        # The last call begins after three seconds, the first one ends after `seconds`.
+        row = measure(answerer, caller, calls, seconds + 60, folder, steady=(4, seconds - 1))
         print(json.dumps(row), flush=True)
-        summary[f"{kind}_place_us"] = round(row["place_us"] / seconds, 1)
-        summary[f"{kind}_answer_us"] = round(row["answer_us"] / seconds, 1)
+        summary[f"{kind}_place_us"] = row["place_us"]
+        summary[f"{kind}_answer_us"] = row["answer_us"]
         summary[f"{kind}_failed"] = row["failed"]
         if kind == "ringwright":
             summary["answer_rss_kib_per_call"] = round((row["server_rss_mb"] - row["server_rss_before_mb"]) * 1e6 / 1024 / calls, 1)

@@ -1,16 +1,18 @@
 // The machine's floor for two-way RTP: what a plain loop pays for one 172-byte datagram sent and received on loopback.
 //
 //   floor tick  CALLS SECONDS   a socket a call, read once a tick without epoll
+//   floor pair  CALLS SECONDS   the same, but each end of the CALLS calls is a process with a core of its own
 //   floor epoll CALLS SECONDS   a socket a call, woken by epoll for each datagram
 //   floor uring CALLS SECONDS   a socket a call, all receives and sends of a tick handed to the kernel by one io_uring submission
 //   floor batch CALLS SECONDS   one socket for all, sendmmsg/recvmmsg of 64
 //
-// Both ends are in this process: CALLS sockets send to each other in pairs, 50 packets a second each. It prints the CPU time per
+// Both ends are in this process, but for `pair`: CALLS sockets send to each other in pairs, 50 packets a second each. It prints the CPU time per
 // packet sent and received, and per call and second (50 packets), in microseconds.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <liburing.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,8 +64,9 @@ static int receive_one(int fd) {
     return 1;
 }
 
-static void tick_turn(int calls) {
-    for (int i = 0; i < calls; i++) {
+/// Every `step`th socket, from `first` on.
+static void tick_turn(int calls, int first, int step) {
+    for (int i = first; i < calls; i += step) {
         while (receive_one(sockets[i])) {}
         send_one(i, i ^ 1);
     }
@@ -138,17 +142,55 @@ static void uring_turn(int calls) {
     io_uring_cq_advance(&ring, count);
 }
 
+static void pin(int core) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    if (sched_setaffinity(0, sizeof set, &set)) perror("sched_setaffinity");
+}
+
+static void pass(struct timespec *next, long nanoseconds) {
+    next->tv_nsec += nanoseconds;
+    if (next->tv_nsec >= 1000000000) { next->tv_nsec -= 1000000000; next->tv_sec++; }
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next, NULL);
+}
+
+/// Both processes have all sockets, and each uses its own half of them.
+static int run_pair(int calls, int seconds) {
+    pid_t other = fork();
+    if (other < 0) { perror("fork"); return 3; }
+    int side = other == 0;
+    pin(side);
+    struct timespec next;
+    clock_gettime(CLOCK_MONOTONIC, &next);
+    if (side) pass(&next, TICK_NS / 2);
+    double start = cpu_seconds();
+    for (int turn = 0; turn < seconds * 50; turn++) {
+        tick_turn(calls * 2, side, 2);
+        pass(&next, TICK_NS);
+    }
+    double used = cpu_seconds() - start;
+    if (side) _exit(0);
+    struct rusage theirs;
+    wait4(other, NULL, 0, &theirs);
+    double other_used = theirs.ru_utime.tv_sec + theirs.ru_stime.tv_sec + (theirs.ru_utime.tv_usec + theirs.ru_stime.tv_usec) / 1e6;
+    double each = 1e6 / calls / seconds;
+    printf("{\"mode\":\"pair\",\"calls\":%d,\"sent\":%ld,\"received\":%ld,\"us_per_call_second\":%.1f,\"us_per_call_second_other\":%.1f}\n",
+        calls, sent, received, used * each, other_used * each);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     if (argc != 4) {
-        fprintf(stderr, "usage: floor tick|epoll|uring|batch CALLS SECONDS\n");
+        fprintf(stderr, "usage: floor tick|pair|epoll|uring|batch CALLS SECONDS\n");
         return 2;
     }
     const char *mode = argv[1];
     int calls = atoi(argv[2]) & ~1, seconds = atoi(argv[3]);
     int batch = !strcmp(mode, "batch"), with_epoll = !strcmp(mode, "epoll");
-    int uring = !strcmp(mode, "uring");
-    if (calls < 2 || seconds < 1 || (!batch && !with_epoll && !uring && strcmp(mode, "tick"))) return 2;
-    int count = batch ? 2 : calls;
+    int uring = !strcmp(mode, "uring"), pair = !strcmp(mode, "pair");
+    if (calls < 2 || seconds < 1 || (!batch && !with_epoll && !uring && !pair && strcmp(mode, "tick"))) return 2;
+    int count = batch ? 2 : pair ? calls * 2 : calls;
     sockets = calloc(count, sizeof *sockets);
     addresses = calloc(count, sizeof *addresses);
     int poll = epoll_create1(0);
@@ -159,6 +201,7 @@ int main(int argc, char **argv) {
     }
     if (uring) open_ring(calls);
     packet[0] = 0x80;
+    if (pair) return run_pair(calls, seconds);
     double start = cpu_seconds();
     struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
@@ -166,10 +209,8 @@ int main(int argc, char **argv) {
         if (batch) batch_turn(calls);
         else if (with_epoll) epoll_turn(calls, poll);
         else if (uring) uring_turn(calls);
-        else tick_turn(calls);
-        next.tv_nsec += TICK_NS;
-        if (next.tv_nsec >= 1000000000) { next.tv_nsec -= 1000000000; next.tv_sec++; }
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
+        else tick_turn(calls, 0, 1);
+        pass(&next, TICK_NS);
     }
     double used = cpu_seconds() - start;
     double per_packet = used * 1e6 / sent;
