@@ -162,14 +162,19 @@ def measure(answerer, caller, count, seconds, folder, steady=None):
 
 
 def signaling(program, folder, rate, count, rounds):
-    """CPU a call: SIPp against itself, SIPp calling Ringwright, Ringwright calling SIPp, Ringwright against itself."""
+    """CPU a call: SIPp against itself, SIPp calling Ringwright, Ringwright calling SIPp, Ringwright against itself; the same where
+    the kernel cuts what leaves together (`sip.segmentation`)."""
     rows = []
+    pairs = [("sipp", "sipp"), ("ringwright", "sipp"), ("sipp", "ringwright"), ("ringwright", "ringwright"),
+             ("segmenting", "sipp"), ("sipp", "segmenting")]
     for _ in range(rounds):
-        for answering, calling in [("sipp", "sipp"), ("ringwright", "sipp"), ("sipp", "ringwright"), ("ringwright", "ringwright")]:
+        for answering, calling in pairs:
             port = free_port()
-            answerer = sipp_uas(port) if answering == "sipp" else bench_answer(program, port)
-            caller = sipp_uac(port, rate, count) if calling == "sipp" else bench_place(program, port, rate, count)
+            more = ["--segmentation"] if "segmenting" in (answering, calling) else []
+            answerer = sipp_uas(port) if answering == "sipp" else bench_answer(program, port, more=more)
+            caller = sipp_uac(port, rate, count) if calling == "sipp" else bench_place(program, port, rate, count, more=more)
             row = measure(answerer, caller, count, 60, folder)
+            row.update(answering=answering, calling=calling)
             rows.append(row)
             print(json.dumps(row), flush=True)
     def median(side, name, other):
@@ -180,7 +185,9 @@ def signaling(program, folder, rate, count, rounds):
     ours_answer, ours_place = median("answer_us", "ringwright", "sipp"), median("place_us", "ringwright", "sipp")
     summary = {"rate": rate, "sipp_answer_us": sipp_answer, "ringwright_answer_us": ours_answer,
                "answer_ratio": round(ours_answer / sipp_answer, 2), "sipp_place_us": sipp_place,
-               "ringwright_place_us": ours_place, "place_ratio": round(ours_place / sipp_place, 2)}
+               "ringwright_place_us": ours_place, "place_ratio": round(ours_place / sipp_place, 2),
+               "segmenting_answer_us": median("answer_us", "segmenting", "sipp"),
+               "segmenting_place_us": median("place_us", "segmenting", "sipp")}
     print("signaling:", json.dumps(summary), flush=True)
     return summary
 
