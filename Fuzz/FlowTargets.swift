@@ -7,12 +7,16 @@ private struct NoFiles: PromptInspector {
     func inspect(path: String) -> PromptInfo { .playable(nil) }
 }
 
+/// Those of YAML 1.1.
+private let lineBreaks: Set<Character> = ["\n", "\r", "\r\n", "\u{85}", "\u{2028}", "\u{2029}"]
+
 func attackFlow(_ bytes: [UInt8]) {
     guard let text = String(validating: bytes, as: UTF8.self) else { return }
     var options = FlowLoadOptions()
     options.prompts = NoFiles()
     let result = FlowLoader.load(text: text, file: "/nowhere/attacked.yaml", options: options)
-    let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).count
+    // Swift takes CR LF for one sign, as YAML does.
+    let lines = 1 + text.count { lineBreaks.contains($0) }
     var errors = 0
     for diagnostic in result.diagnostics {
         if diagnostic.severity == .error { errors += 1 }

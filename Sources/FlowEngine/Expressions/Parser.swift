@@ -203,7 +203,7 @@ struct Parser {
 
     private mutating func fieldName() throws(ExpressionError) -> (name: String, quoted: Bool) {
         switch token {
-        case .name(let name) where !["true", "false", "null", "in"].contains(name):
+        case .name(let name) where !Self.words.contains(name):
             try advance()
             return (name, false)
         case .quotedName(let name):
@@ -223,6 +223,8 @@ struct Parser {
 
     // MARK: Primaries
 
+    /// Values and an operator: never names.
+    private static let words: Set<String> = ["true", "false", "null", "in"]
     private static let reserved: Set<String> = [
         "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package", "namespace",
         "return", "var", "void", "while"
@@ -247,7 +249,7 @@ struct Parser {
         case .name(let name): return try nameOrCall(name, at: place)
         case .symbol("."):
             try advance()
-            guard case .name(let name) = token else { throw unexpected("a name") }
+            guard case .name(let name) = token, !Self.words.contains(name) else { throw unexpected("a name") }
             return try nameOrCall(name, at: offset)
         case .symbol("("):
             try advance()

@@ -68,6 +68,9 @@ import Testing
             {'a' 1} => !syntax@6
             {'a': 1 => !syntax@8
             a b => !syntax@3
+            .true() => !syntax@2
+            .null => !syntax@2
+            .in => !syntax@2
             1 = 2 => !syntax@3
             a & b => !syntax@3
             a | b => !syntax@3
