@@ -52,7 +52,8 @@ struct RTPEngineTests {
                 try await call.sendDigits("7#", options: SendDigitsOptions(method: .rfc4733))
                 notes.add(try await call.keys(1))
             }
-            try await call.stay(.milliseconds(300))
+            // Without keys nothing else tells that the callee has said all.
+            try await call.stay(keys ? .milliseconds(300) : .seconds(2))
         }
         let calling = try #require(caller.reports(1, within: .seconds(20)).first, "\(relay.output)")
         let called = try #require(callee.reports(1, within: .seconds(5)).first, "\(relay.output)")
@@ -63,15 +64,16 @@ struct RTPEngineTests {
         return Outcome(calling: calling, called: called, ports: relay.ports, output: relay.output)
     }
 
+    /// - Parameter mostLost: packets that may be lost on the way.
     private static func expectBothHeard(
-        _ outcome: Outcome, _ folder: TemporaryFolder, _ place: SourceLocation = #_sourceLocation
+        _ outcome: Outcome, _ folder: TemporaryFolder, mostLost: Int64 = 1, _ place: SourceLocation = #_sourceLocation
     ) {
         expectHeard("welcome", in: [folder.path("callee.wav")], not: "probe", place)
         expectHeard("probe", in: [folder.path("caller.wav")], not: "welcome", place)
         #expect(outcome.calling.notes == ["reached", "5"], "\(outcome.output)", sourceLocation: place)
         #expect(outcome.called.notes == ["7#"], "\(outcome.output)", sourceLocation: place)
         for media in [outcome.calling.info.media, outcome.called.info.media] {
-            #expect(media.lost <= 1 && media.oneWay == nil, "\(media)", sourceLocation: place)
+            #expect(media.lost <= mostLost && media.oneWay == nil, "\(media)", sourceLocation: place)
         }
     }
 
@@ -108,8 +110,36 @@ struct RTPEngineTests {
             try await call.hold(music: nil)
             try await call.unhold()
         }
-        Self.expectBothHeard(outcome, folder)
+        // While the ports change, what is on its way to the old ones is lost: half a second of it at most.
+        Self.expectBothHeard(outcome, folder, mostLost: 25)
         #expect(Set(outcome.ports).count > 2, "\(outcome.ports)")
+    }
+
+    /// rtpengine codes it by libraries of others: our frames, their order and their clock are judged by its decoder.
+    @Test("G.729 that another encoder made goes through us to another decoder, and is understood") func g729() throws {
+        let folder = try TemporaryFolder()
+        let callee = try EngineUnderTest(codecs: ["g729"], security: .off) { call, notes in
+            try await call.answer()
+            call.startEcho()
+            try await call.stay(.seconds(10))
+        }
+        defer { callee.close() }
+        let relay = try RTPEngine(first: callee.uri("ivr"))
+        defer { relay.stop() }
+        let caller = try EngineUnderTest(lines: [relay.line], codecs: ["pcma"], security: .off)
+        defer { caller.close() }
+        caller.call(CallRequest(target: "sip:g729@ringwright.test", line: "proxy")) { call, notes in
+            notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
+            try call.startRecording(folder.path("echoed.wav"), notes: notes)
+            try await call.stay(.milliseconds(300))
+            try await call.say("welcome")
+            try await call.stay(.milliseconds(700))
+        }
+        let calling = try #require(caller.reports(1, within: .seconds(20)).first, "\(relay.output)")
+        let called = try #require(callee.reports(1, within: .seconds(5)).first, "\(relay.output)")
+        #expect(calling.info.codec == "PCMA/8000" && called.info.codec == "G729/8000", "\(relay.output)")
+        expectHeard("welcome", in: [folder.path("echoed.wav")], not: "probe", least: 0.7)
+        #expect(called.info.media.received > 100 && called.info.media.lost <= 1)
     }
 
     @Test("answers name ports where nobody is: what comes from there tells where to send") func latches() throws {
