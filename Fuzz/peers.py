@@ -39,6 +39,74 @@ class Callee(threading.Thread):
                  f"{kind}Content-Length: {len(body)}\r\n\r\n{body}").encode(), peer)
 
 
+class System(threading.Thread):
+    """A system under test with parties: a stateless proxy (RFC 3261 section 16.11) that stays in the dialog. It forwards the call to number
+    N as one to 9N at any of the workers, and remembers the Call-IDs of each number."""
+
+    def __init__(self, chance):
+        super().__init__(daemon=True)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+        self.socket.bind(("0.0.0.0", 0))
+        self.port = self.socket.getsockname()[1]
+        self.chance = chance
+        self.workers = []
+        self.calls = collections.defaultdict(set)
+        self.ways = {}
+
+    def run(self):
+        while True:
+            data, peer = self.socket.recvfrom(65535)
+            head, _, body = data.decode(errors="replace").partition("\r\n\r\n")
+            first, *rows = head.split("\r\n")
+            if not rows:
+                continue
+            if first.startswith("SIP/2.0"):
+                self.respond(first, rows, body)
+            else:
+                self.forward(first, rows, body, peer)
+
+    @staticmethod
+    def row(rows, name):
+        return next((index for index, row in enumerate(rows) if row.lower().startswith(name + ":")), None)
+
+    def send(self, lines, body, target):
+        self.socket.sendto(("\r\n".join(lines) + "\r\n\r\n" + body).encode(), target)
+
+    def respond(self, first, rows, body):
+        rows.pop(self.row(rows, "via"))
+        via = self.row(rows, "via")
+        if via is None:
+            return
+        received, port = (re.search(rf";{name}=([^;, ]+)", rows[via]) for name in ("received", "rport"))
+        if received and port:
+            self.send([first] + rows, body, (received.group(1), int(port.group(1))))
+
+    def forward(self, first, rows, body, peer):
+        method, uri, _ = first.split(" ", 2)
+        via = self.row(rows, "via")
+        rows[via] = re.sub(r";rport(=\d*)?(?=;|$)", "", rows[via]) + f";received={peer[0]};rport={peer[1]}"
+        call = rows[self.row(rows, "call-id")].split(":", 1)[1].strip()
+        route = self.row(rows, "route")
+        here = peer[0]
+        if route is not None:
+            rows.pop(route)
+            host, port = re.search(r"@?([0-9.]+):(\d+)", uri.split("@")[-1]).groups()
+            target = (host, int(port))
+        else:
+            number = re.match(r"sip:([^@]*)@", uri).group(1)
+            if method == "INVITE":
+                self.calls[number].add(call)
+            # Repetitions, CANCEL and the ACK of a refusal go the same way.
+            target = self.ways.setdefault(call, self.chance.choice(self.workers))
+            first = f"{method} sip:9{number}@{target[0]}:{target[1]} SIP/2.0"
+            if method == "INVITE":
+                rows.insert(0, f"Record-Route: <sip:{here}:{self.port};lr>")
+        branch = re.search(r";branch=([^;, ]+)", rows[self.row(rows, "via")]).group(1)
+        rows.insert(0, f"Via: SIP/2.0/UDP {here}:{self.port};branch={branch}s")
+        self.send([first] + rows, body, target)
+
+
 class PostgreSQL:
     """A server of this script's own (scripts/postgresql); it ends with the script."""
 
@@ -81,7 +149,9 @@ class Network:
 
     def __init__(self, count):
         self.names = [f"rw{os.getpid()}n{index}" for index in range(count)]
+        # This machine's, and theirs.
         self.addresses = [f"10.231.{index}.1" for index in range(count)]
+        self.own = [f"10.231.{index}.2" for index in range(count)]
         for index, name in enumerate(self.names):
             wire = f"rw{os.getpid() % 100000}w{index}"
             self.ip("netns", "add", name)

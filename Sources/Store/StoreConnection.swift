@@ -93,6 +93,9 @@ package protocol StoreConnection: AnyObject {
     /// `skipsLocked` pass over them. The statement itself where one transaction at a time writes.
     func locking(_ select: String, skipsLocked: Bool) -> String
 
+    /// The numeric address by which the server sees this client; nil when both are on one machine.
+    func clientAddress() throws(StoreError) -> String?
+
     /// The time that all who use the database agree on, seconds since 1970: the server's, or else `own`.
     func clock(or own: Double) throws(StoreError) -> Double
 }

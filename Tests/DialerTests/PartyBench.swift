@@ -47,7 +47,7 @@ extension PartyTests {
                 environment.arguments = arguments
                 return environment
             }
-            let desk = PartyDesk(plan, surroundings, loop: loop, seed: 1)
+            let desk = PartyDesk(plan, surroundings, loop: loop)
             desk.onStray = { [unowned self] in strays.append($0) }
             let bound = LoopBound(desk, on: loop)
             self.desk = bound

@@ -203,12 +203,14 @@ struct CampaignPeerTests {
     /// `scripts/long` does it with 5,000 calls and 200 kills, and with each worker in a network of its own.
     @Test(
         .enabled(if: PeerProgram.isInstalled("python3"), "python3 is not installed"),
-        arguments: [[]] + (PeerProgram.isInstalled("psql") ? [["--store", "postgresql", "--workers", "2"]] : []))
+        arguments: [[], ["--parties"]]
+            + (PeerProgram.isInstalled("psql") ? [["--workers", "2"], ["--workers", "2", "--parties"]] : []))
     func killedAgainAndAgain(_ words: [String]) throws {
         let script = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fuzz/campaign_kills.py")
         let run = try PeerProgram(
             "python3",
-            [script.standardizedFileURL.path(), PeerProgram.ringwright, "--calls", "300", "--kills", "8"] + words,
+            [script.standardizedFileURL.path(), PeerProgram.ringwright, "--calls", "300", "--kills", "8"]
+                + (words.contains("--workers") ? ["--store", "postgresql"] : []) + words,
             in: TemporaryFolder())
         #expect(run.wait(.seconds(120)) == 0, "\(run.output)")
     }

@@ -140,6 +140,63 @@ import Testing
         }
     }
 
+    /// The system calls all parties at the first worker, whoever has placed the caller's call.
+    @Test(.enabled(if: PostgreSQLCluster.shared != nil, "PostgreSQL is not installed"))
+    func callsThatComeToAnotherWorker() async throws {
+        let database = try #require(PostgreSQLCluster.shared).url
+        let target = Locked("")
+        let system = try Self.system(target)
+        defer { system.close() }
+        let folder = try TemporaryFolder()
+        try folder.write(
+            "flow: a\ndirection: outbound\nsections: { call: [ answer, { send-digits: \"12\" }, { wait: 1s }, hangup ] }\n",
+            to: "a.yaml")
+        try folder.write("flow: b\nsections: { call: [ answer, { wait: 20s } ] }\n", to: "b.yaml")
+        try folder.write("number\n" + (11...26).map { "\($0)\n" }.joined(), to: "list.csv")
+        try folder.write(
+            """
+            targets: list.csv
+            flow: a.yaml
+            to: "sip:${target.number}@127.0.0.1:\(system.engine.listeners[0].address.port)"
+            concurrency: 4
+            parties:
+              agent: { flow: b.yaml, number: "200", agree: [ digits, hang-up ] }
+            """, to: "c.yaml")
+        let name = "parties-\(UInt32.random(in: 0 ... .max))"
+        func options(_ worker: Int, _ listen: String) throws -> CampaignOptions {
+            let first = UInt16.random(in: 10_000...13_000) * 4
+            guard
+                case .run(let arguments) = try CommandList.choose([
+                    "campaign", folder.path("c.yaml"), "--report", folder.path("report-\(worker)"), "--loops", "1", "--set",
+                    "sip.listen=[\"\(listen)\"]", "--set", "rtp.ports=\(first)-\(first + 1999)", "--workers",
+                    "${env.DATABASE}", "--name", name, "--lease", "2s"
+                ])
+            else { throw CommandFailure(.wrong, "the campaign is not chosen") }
+            var sources = ConfigurationSources.process
+            sources.environment["DATABASE"] = database
+            return try CampaignOptions(arguments, sources: sources)
+        }
+        let workers = [try options(0, "udp:127.0.0.1:0"), try options(1, "tcp:0.0.0.0:0")]
+        let outcomes = try await withThrowingTaskGroup(of: CommandOutcome.self) { group in
+            let isListening = Outcome<Void>()
+            group.addTask {
+                try await CampaignCommand.run(workers[0], stops: StopRequests()) { line in
+                    guard line.hasPrefix("parties are called at udp:") else { return }
+                    target.withLock { $0 = "sip:200@\(line.dropFirst(26))" }
+                    isListening.set(())
+                }
+            }
+            isListening.wait()
+            group.addTask { try await CampaignCommand.run(workers[1], stops: StopRequests()) { _ in } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        let results = folder.text("report-1/results.jsonl")
+        #expect(outcomes.map(\.status) == [.passed, .passed], "\(results)")
+        #expect(results.components(separatedBy: "\"relayed_by\":1").count > 1, "\(results)")
+        #expect(results.components(separatedBy: "\"relayed_by\":null").count > 1, "\(results)")
+        #expect(!results.contains("\"relayed_by\":2"))
+    }
+
     @Test func twoPortsAreTooFewForBothHalves() throws {
         var configuration = Configuration()
         configuration.rtp.ports = 20000...20001

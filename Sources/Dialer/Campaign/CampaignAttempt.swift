@@ -18,6 +18,8 @@ package struct CampaignAttempt: Sendable {
     package var target: Value
     /// In the order of the plan's parties.
     package var parties: [Party] = []
+    /// The mark of the caller's INVITE, by which a party's call is known again (PartyMark); empty without parties.
+    package var token = ""
     /// The destination limits that it counts for, by their places in the plan.
     var limits: [Int] = []
     /// Who has it in hand.
@@ -59,11 +61,20 @@ extension CampaignAttempt {
             if let (party, _) = zip(plan.parties, parties).first(where: { $1.number?.isEmpty == true }) {
                 return "`number` of the party `\(party.name)` is empty"
             }
+            if !parties.isEmpty { token = Self.newToken() }
             destination = to
             return nil
         } catch {
             return error.message
         }
+    }
+}
+
+extension CampaignAttempt {
+    /// Long enough that nobody else has it, and hexadecimal (RFC 7433).
+    private static func newToken() -> String {
+        let digits = String(UInt64.random(in: 0 ... .max), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 }
 

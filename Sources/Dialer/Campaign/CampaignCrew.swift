@@ -11,6 +11,8 @@ package struct CampaignWorker: Sendable {
     package var isAlone: Bool
     /// How long a worker may stand still before the others give it up; the same for all of them.
     package var lease: Duration
+    /// Where its parties are called by other workers; empty: nowhere.
+    package var address = ""
 
     /// As it came.
     let list: String
@@ -29,6 +31,7 @@ final class CampaignCrew {
     private let interval: Duration
     private let lease: Duration
     private let list: String
+    private let address: String
     private let plan: CampaignPlan
     private let database: Database
     private let loop: EventLoop
@@ -44,7 +47,7 @@ final class CampaignCrew {
     init(_ plan: CampaignPlan, _ worker: CampaignWorker, database: Database, loop: EventLoop) {
         self.plan = plan
         id = worker.id
-        (lease, list) = (worker.lease, worker.list)
+        (lease, list, address) = (worker.lease, worker.list, worker.address)
         interval = min(.seconds(1), worker.lease / 5)
         self.database = database
         self.loop = loop
@@ -91,7 +94,7 @@ final class CampaignCrew {
 
     /// This worker stood still, or was cut off, for longer than the others wait. Its rows are theirs; it goes on as a new one.
     private func joinAgain() {
-        let arrival = CampaignStore.Arrival(plan, list: list, isAlone: false, lease: lease)
+        let arrival = CampaignStore.Arrival(plan, list: list, isAlone: false, lease: lease, address: address)
         let wall = loop.wallClock
         let bound = LoopBound(self, on: loop)
         database.perform { connection throws(StoreError) in

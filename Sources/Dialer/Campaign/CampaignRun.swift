@@ -14,6 +14,8 @@ package final class CampaignRun {
     package private(set) var figures = CampaignFigures()
     /// Called once, when nothing runs any more and all is written; a problem when the database failed.
     package var onEnd: ((CampaignProblem?) -> Void)?
+    /// This worker was given up by the others and joined again: its number from now on.
+    package var onRejoin: ((Int) -> Void)?
     private let plan: CampaignPlan
     private let database: Database
     private let loop: EventLoop
@@ -24,6 +26,9 @@ package final class CampaignRun {
     private let crew: CampaignCrew?
     private var worker: Int
     private var others: [CampaignMember] = []
+    /// All others that there ever were.
+    private var known: Set<Int> = []
+    private var watches: [CampaignWatch] = []
     private var timer: LoopTimer?
     private var isDraining = false
     private var isOver = false
@@ -151,13 +156,28 @@ package final class CampaignRun {
                     allowance.end(attempt)
                     continue
                 }
-                dial(attempt) { [weak self] in
-                    self?.ended(attempt, $0)
-                    self?.turn()
-                }
+                let gone = known.subtracting(others.map(\.id))
+                dial(attempt) { [weak self] in self?.judged(attempt, $0, gone: gone) }
             }
         }
         turn()
+    }
+
+    /// Parties may be called at any worker. One that was lost while a test ran is to blame for what the test missed, and no other: before
+    /// a test counts as failed, each worker of then has to show that it lives.
+    ///
+    /// - Parameter gone: workers that were gone when the test began.
+    private func judged(_ attempt: CampaignAttempt, _ result: AttemptResult, gone: Set<Int>) {
+        guard crew != nil, !plan.parties.isEmpty, result.verdict == .failed else {
+            ended(attempt, result)
+            return turn()
+        }
+        watches.append(
+            CampaignWatch(but: gone) { [weak self, flow = plan.flow] lost in
+                let who = lost.sorted().map { "worker \($0)" }.joined(separator: ", ")
+                let blame = AttemptResult.unseen(attempt, flow: flow, detail: "\(who) was lost while the test ran")
+                self?.ended(attempt, lost.isEmpty ? result : blame)
+            })
     }
 
     private func ended(_ attempt: CampaignAttempt, _ result: AttemptResult) {
@@ -202,9 +222,12 @@ package final class CampaignRun {
             if let id = crew?.id, id != worker {
                 worker = id
                 rows.forget()
+                onRejoin?(id)
             }
             figures.whole = beat
             others = beat.others
+            known.formUnion(others.map(\.id))
+            tellWatches()
             allowance.take(beat.share, at: loop.now)
             handOver()
             stopIfTooManyFailed(beat.ended, beat.passed)
@@ -213,6 +236,13 @@ package final class CampaignRun {
             if beat.share.places[0] == 0, !rows.isAsking, !isOver { rows.ask(for: 0, worker: worker) }
         }
         turn()
+    }
+
+    private func tellWatches() {
+        let beats = Dictionary(uniqueKeysWithValues: others.map { ($0.id, $0.beat) })
+        let told = watches.map { ($0, $0.look(at: beats, known: known)) }
+        watches = told.filter { $0.1 == nil }.map(\.0)
+        for case (let watch, let lost?) in told { watch.then(lost) }
     }
 
     /// Gives rows to the others whose destinations this worker has no place for.

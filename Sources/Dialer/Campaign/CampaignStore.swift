@@ -27,6 +27,14 @@ package enum CampaignStore {
         CREATE TABLE worker (
             id INTEGER PRIMARY KEY, token TEXT NOT NULL, beat INTEGER NOT NULL, alive INTEGER NOT NULL, share TEXT NOT NULL,
             ended INTEGER NOT NULL, passed INTEGER NOT NULL, again INTEGER NOT NULL)
+        """,
+        // Tests with parties: whose call it is that came to another worker (PartyDirectory).
+        """
+        ALTER TABLE attempt ADD COLUMN token TEXT NOT NULL DEFAULT '';
+        ALTER TABLE attempt ADD COLUMN called TEXT NOT NULL DEFAULT '';
+        ALTER TABLE worker ADD COLUMN address TEXT NOT NULL DEFAULT '';
+        CREATE INDEX attempt_token ON attempt (token) WHERE token <> '';
+        CREATE INDEX attempt_open ON attempt (started) WHERE ended IS NULL
         """
     ]
 
@@ -210,10 +218,13 @@ package enum CampaignStore {
         guard count > 0 else { return false }
         try connection.execute(
             """
-            INSERT INTO attempt (target, number, destination, started, worker) VALUES (?, ?, ?, ?, ?)
+            INSERT INTO attempt (target, number, destination, started, worker, token) VALUES (?, ?, ?, ?, ?, ?)
             ON CONFLICT (target, number) DO NOTHING
             """,
-            [StoreValue(attempt.row), number, .text(attempt.destination), .real(wall), StoreValue(attempt.worker)])
+            [
+                StoreValue(attempt.row), number, .text(attempt.destination), .real(wall), StoreValue(attempt.worker),
+                .text(attempt.token)
+            ])
         return true
     }
 

@@ -47,6 +47,8 @@ extension CampaignStore {
     package struct Arrival: Sendable {
         /// Chosen at random: coming twice with it is coming once.
         var token = String(UInt64.random(in: .min ... .max), radix: 36)
+        /// Where its parties are called by other workers: `HOST:PORT;transport=udp`; empty: nowhere.
+        var address: String
         package var name: String
         /// The list of the campaign, by which it is known again.
         package var list: String
@@ -59,10 +61,11 @@ extension CampaignStore {
         package var resumes: Bool?
 
         package init(
-            _ plan: CampaignPlan, list: String, isAlone: Bool, lease: Duration = CampaignWorker.usualLease, resumes: Bool? = nil
+            _ plan: CampaignPlan, list: String, isAlone: Bool, lease: Duration = CampaignWorker.usualLease, resumes: Bool? = nil,
+            address: String = ""
         ) {
             (name, self.list, whole, flow) = (plan.name, list, CampaignShare(whole: plan), plan.flow)
-            (self.isAlone, self.lease, self.resumes) = (isAlone, lease, resumes)
+            (self.isAlone, self.lease, self.resumes, self.address) = (isAlone, lease, resumes, address)
         }
     }
 
@@ -82,8 +85,10 @@ extension CampaignStore {
             let id = (try connection.rows("SELECT max(id) FROM worker").first?.first?.integer ?? 0) + 1
             let share: CampaignShare = arrival.isAlone ? arrival.whole : .none(of: arrival.whole)
             try connection.execute(
-                "INSERT INTO worker (id, token, beat, alive, share, ended, passed, again) VALUES (?, ?, 0, 1, ?, 0, 0, 0)",
-                [StoreValue(id), .text(arrival.token), .text(share.text)])
+                """
+                INSERT INTO worker (id, token, beat, alive, share, ended, passed, again, address) VALUES (?, ?, 0, 1, ?, 0, 0, 0, ?)
+                """,
+                [StoreValue(id), .text(arrival.token), .text(share.text), .text(arrival.address)])
             return (id, inTheAir)
         }
     }

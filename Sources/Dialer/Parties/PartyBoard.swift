@@ -53,9 +53,11 @@ struct PartyBoard {
     private var over: [(token: String, words: String)] = []
     private static let remembered = 1000
 
-    /// - Parameter token: the mark of its caller's INVITE.
-    mutating func open(_ id: Int, token: String, _ parties: [Expected]) {
-        tests[id] = Test(token: token, parties: parties, calls: parties.map { _ in 0 })
+    /// - Parameters:
+    ///   - token: the mark of its caller's INVITE.
+    ///   - called: how often each party was called already.
+    mutating func open(_ id: Int, token: String, _ parties: [Expected], called: [Int] = []) {
+        tests[id] = Test(token: token, parties: parties, calls: called.count == parties.count ? called : parties.map { _ in 0 })
         byToken[token] = id
         order.append(id)
     }
@@ -101,6 +103,12 @@ struct PartyBoard {
         tests[test]?.calls[party] += 1
         return .party(party, of: test, by: match)
     }
+
+    /// Whether a test with that mark runs here.
+    func runs(_ token: String?) -> Bool { token.flatMap { byToken[$0] } != nil }
+
+    /// How often each party of a test was called.
+    func calls(of id: Int) -> [Int] { tests[id]?.calls ?? [] }
 
     /// Tests of which a party is called at this number.
     func tests(at number: String, but id: Int) -> [Int] {

@@ -4,7 +4,9 @@
 import Basics
 package import CallEngine
 package import FlowEngine
+import Foundation
 package import Reactor
+package import Store
 
 /// Belongs to its loop; the calls are on loops of their own.
 package final class PartyDesk {
@@ -16,6 +18,8 @@ package final class PartyDesk {
         package var flows: [Flow?]
         /// The absolute folder for recordings; nil: none, so that audio is not compared.
         package var recordings: String?
+        /// The other workers; nil: this one is alone.
+        package var directory: Directory?
         /// Made on the call's loop, with the variables that its flow gets.
         package var environment: @Sendable (_ arguments: [String: Value]) -> FlowEnvironment
 
@@ -31,6 +35,18 @@ package final class PartyDesk {
         }
     }
 
+    /// How a call of another worker's test is found.
+    package struct Directory: Sendable {
+        package var database: Database
+        /// This worker, asked each time: one that was given up joins again under another number.
+        package var worker: @Sendable () -> Int
+
+        package init(_ database: Database, worker: @escaping @Sendable () -> Int) {
+            self.database = database
+            self.worker = worker
+        }
+    }
+
     /// Hears of calls that belong to no test that runs, in words.
     package var onStray: ((String) -> Void)?
     /// How many there were.
@@ -41,14 +57,11 @@ package final class PartyDesk {
     private var board = PartyBoard()
     private var tests: [Int: PartyTest] = [:]
     private var next = 0
-    private var random: SeededRandom
 
-    /// - Parameter seed: of the marks; random outside of tests.
-    package init(_ plan: CampaignPlan, _ surroundings: Surroundings, loop: EventLoop, seed: UInt64) {
+    package init(_ plan: CampaignPlan, _ surroundings: Surroundings, loop: EventLoop) {
         self.plan = plan
         self.surroundings = surroundings
         self.loop = loop
-        random = SeededRandom(seed: seed)
     }
 
     // MARK: Tests
@@ -58,8 +71,7 @@ package final class PartyDesk {
     package func run(_ attempt: CampaignAttempt, then: @escaping (Result<PartyOutcome, CallControlError>) -> Void) {
         let id = next
         next += 1
-        let token = newToken()
-        board.open(id, token: token, zip(attempt.parties, plan.parties).map { .init(number: $0.number, line: $1.line) })
+        board.open(id, token: attempt.token, zip(attempt.parties, plan.parties).map { .init(number: $0.number, line: $1.line) })
         let close = { [unowned self] in
             tests[id] = nil
             board.close(id, "row \(attempt.row), attempt \(attempt.number)")
@@ -69,7 +81,7 @@ package final class PartyDesk {
             then(.success(outcome))
         }
         var request = CallRequest(target: attempt.destination, line: plan.line, from: attempt.callerID)
-        request.headers = [CallHeader(name: plan.mark.header, value: plan.mark.value(token))]
+        request.headers = [CallHeader(name: plan.mark.header, value: plan.mark.value(attempt.token))]
         let fail = LoopBound(
             { (error: CallControlError) in
                 close()
@@ -123,12 +135,6 @@ package final class PartyDesk {
         return "\(folder)/\(CallAudio.path(row: attempt.row, attempt: attempt.number, party: party?.name))"
     }
 
-    /// Long enough that nobody else has it, and hexadecimal (RFC 7433).
-    private func newToken() -> String {
-        let digits = String(random.next(), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-
     /// Ends every call that runs.
     package func interrupt() {
         for test in tests.values { test.interrupt() }
@@ -139,32 +145,99 @@ package final class PartyDesk {
     /// Takes or refuses a call. On the call's loop.
     package static func take(_ call: Call, at desk: LoopBound<PartyDesk>, mark: PartyMark) {
         let info = call.info
-        let value = info.headers.first { $0.name.lowercased() == mark.header.lowercased() }?.value
-        let arrival = PartyArrival(number: info.to.user, line: info.line, token: value.map { mark.token(in: $0) })
+        func value(_ header: String) -> String? { info.headers.first { $0.name.lowercased() == header.lowercased() }?.value }
+        let relay = value(PartyRelay.header).flatMap { PartyRelay($0) }
+        let arrival = PartyArrival(
+            number: info.to.user, line: relay?.line ?? info.line, token: value(mark.header).map { mark.token(in: $0) })
         let bound = LoopBound(call, on: call.loop)
-        desk.run { $0.arrived(arrival, at: info.started, bound) }
+        desk.run { $0.arrived(arrival, relay, at: info.started - (relay?.delay ?? .zero), bound) }
     }
 
-    private func arrived(_ arrival: PartyArrival, at instant: Instant, _ call: LoopBound<Call>) {
+    /// A call of another worker's test is passed on to that one. What was passed on is not passed on once more.
+    private func arrived(_ arrival: PartyArrival, _ relay: PartyRelay?, at instant: Instant, _ call: LoopBound<Call>) {
+        guard let directory = surroundings.directory, relay == nil, !board.runs(arrival.token) else {
+            return place(arrival, by: relay?.match, relay: relay?.worker, at: instant, call)
+        }
+        let (desk, plan) = (LoopBound(self, on: loop), plan)
+        directory.database.perform { connection throws(StoreError) in
+            try CampaignStore.owner(of: arrival, plan, connection)
+        } then: { result in
+            desk.run { $0.found(result, arrival, at: instant, call) }
+        }
+    }
+
+    private func found(
+        _ owner: Result<PartyOwner, StoreError>, _ arrival: PartyArrival, at instant: Instant, _ call: LoopBound<Call>
+    ) {
+        let number = VisibleText.escaped(arrival.number, atMost: 100)
+        switch owner {
+        case .success(.test(let token, let worker, let address, let match)):
+            var arrival = arrival
+            arrival.token = token
+            if board.runs(token) { return place(arrival, by: match, relay: nil, at: instant, call) }
+            guard let directory = surroundings.directory, !address.isEmpty else {
+                stray("a call to \(number) is for worker \(worker), which cannot be called")
+                return refuse(call, 480)
+            }
+            let delay = max(.zero, loop.now - instant)
+            let relay = PartyRelay(worker: directory.worker(), match: match, line: arrival.line, delay: delay)
+            pass(call, to: address, arrival, relay)
+        case .success(.late(let words)): late(number, words, call)
+        case .success(.stranger): stranger(number, call)
+        case .failure(let error):
+            stray("a call to \(number) came when the database could not be asked whose it is: \(error)")
+            refuse(call, 480)
+        }
+    }
+
+    /// - Parameter match: what told elsewhere whose call it is.
+    private func place(
+        _ arrival: PartyArrival, by match: PartyBoard.Match?, relay: Int?, at instant: Instant, _ call: LoopBound<Call>
+    ) {
         let number = VisibleText.escaped(arrival.number, atMost: 100)
         switch board.place(arrival) {
-        case .party(let party, let id, let match):
+        case .party(let party, let id, let own):
             guard let test = tests[id] else { return refuse(call, 480) }
-            guard test.called(party, at: arrival.number, by: match, at: instant), let flow = surroundings.flows[party] else {
-                return refuse(call, 486)
-            }
+            let isTaken = test.called(party, at: arrival.number, by: match ?? own, at: instant, relay: relay)
+            guard isTaken, let flow = surroundings.flows[party] else { return refuse(call, 486) }
             answer(call, party, of: test, flow)
         case .nobody(let id):
             let others = board.tests(at: arrival.number, but: id).compactMap { tests[$0]?.attempt.row }
             let place = others.isEmpty ? "where nobody is called" : "which is for row \(others[0])"
             tests[id]?.stray("at \(number), \(place)")
             refuse(call, 404)
-        case .late(let words):
-            stray("a call to \(number) came when its test was over (\(words))")
-            refuse(call, 480)
-        case .stranger:
-            stray("a call to \(number) belongs to no test")
-            refuse(call, 404)
+        case .late(let words): late(number, words, call)
+        case .stranger: stranger(number, call)
+        }
+    }
+
+    private func late(_ number: String, _ words: String, _ call: LoopBound<Call>) {
+        stray("a call to \(number) came when its test was over (\(words))")
+        refuse(call, 480)
+    }
+
+    private func stranger(_ number: String, _ call: LoopBound<Call>) {
+        stray("a call to \(number) belongs to no test")
+        refuse(call, 404)
+    }
+
+    /// RFC 3261 section 25.1: unreserved and user-unreserved.
+    private static let plainInUser = CharacterSet(
+        charactersIn: "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.!~*'()&=+$,;?/")
+
+    /// Connects the call with the worker whose test it belongs to, until either end hangs up.
+    private func pass(_ call: LoopBound<Call>, to address: String, _ arrival: PartyArrival, _ relay: PartyRelay) {
+        let mark = CallHeader(name: plan.mark.header, value: plan.mark.value(arrival.token ?? ""))
+        let headers = [mark, CallHeader(name: PartyRelay.header, value: relay.text)]
+        let user = arrival.number.addingPercentEncoding(withAllowedCharacters: Self.plainInUser) ?? ""
+        let target = "sip:\(user.isEmpty ? "" : user + "@")\(address)"
+        call.run { call in
+            guard !call.state.isEnded else { return }
+            let task = call.loop.spawn {
+                let result = try? await call.bridge(BridgeRequest(targets: [target], headers: headers))
+                call.hangUp(HangUpReason(status: result.map { $0.status >= 400 ? $0.status : 480 } ?? 480))
+            }
+            call.onEnd = { _ in task.cancel() }
         }
     }
 

@@ -53,6 +53,8 @@ package struct PartyReport: Sendable {
     package var number: String?
     /// `mark` or `number`: what told whose call it was.
     package var match: String?
+    /// The worker at which the call came in and that passed it on to this one; nil: it came here.
+    package var relay: Int?
     /// From the caller's INVITE to its own.
     package var setUp: Duration?
     /// Its first call.

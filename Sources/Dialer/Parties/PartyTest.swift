@@ -62,11 +62,14 @@ final class PartyTest {
 
     /// A party is called.
     /// - Returns: whether it takes the call: its first, and it has a flow.
-    func called(_ party: Int, at number: String, by match: PartyBoard.Match, at instant: Instant) -> Bool {
+    func called(
+        _ party: Int, at number: String, by match: PartyBoard.Match, at instant: Instant, relay: Int? = nil
+    ) -> Bool {
         reports[party].calls += 1
         guard reports[party].calls == 1 else { return false }
         reports[party].number = number
         reports[party].match = match.rawValue
+        reports[party].relay = relay
         reports[party].setUp = max(.zero, instant - began)
         return reports[party].plan.flow != nil
     }

@@ -18,10 +18,12 @@ struct CampaignDialer: Sendable {
     private let folder: String?
     /// nil: the far end is the system under test itself.
     private let parties: PartyHost?
+    /// This worker's number, kept up to date for whom it passes calls on to.
+    private let workerID: Locked<Int>
 
     init(
         _ plan: CampaignPlan, _ flow: Flow, _ party: CallingParty, _ ladders: CallLadders, _ place: CampaignPlace,
-        _ control: EpollLoop, recordsInto folder: String?, parties: PartyHost?
+        _ control: EpollLoop, recordsInto folder: String?, parties: PartyHost?, workerID: Locked<Int>
     ) {
         self.plan = plan
         self.flow = flow
@@ -31,6 +33,7 @@ struct CampaignDialer: Sendable {
         self.control = control
         self.folder = folder
         self.parties = parties
+        self.workerID = workerID
     }
 
     /// Runs the campaign on the control loop and waits for its end.
@@ -43,6 +46,7 @@ struct CampaignDialer: Sendable {
                 let run = CampaignRun(plan, database: place.database, worker: place.worker, loop: control) { attempt, then in
                     dial(attempt, tasks, then)
                 }
+                run.onRejoin = { id in workerID.withLock { $0 = id } }
                 let bound = LoopBound(run, on: control)
                 let ticker = LoopBound(CampaignTicker(run, place.before, control, metrics, progress), on: control)
                 let running = LoopBound(tasks, on: control)

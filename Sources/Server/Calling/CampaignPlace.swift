@@ -1,5 +1,6 @@
 // Where a campaign is kept: in its folder, for one process at a time, or in a database that several workers share.
 
+import Basics
 import Dialer
 import FlowEngine
 import Foundation
@@ -11,7 +12,7 @@ struct CampaignPlace: Sendable {
     let database: Database
     /// The folder is this process's.
     private let lock: FileLock
-    let worker: CampaignWorker
+    private(set) var worker: CampaignWorker
     /// Attempts that were in the air when the campaign was killed.
     let inTheAir: Int
     /// What was there before.
@@ -25,6 +26,30 @@ struct CampaignPlace: Sendable {
         database.close()
         if forgets, let made { Self.remove(made) }
         lock.release()
+    }
+
+    /// Tells the other workers where this one's parties are called: at this port of the address by which the database sees this machine, when
+    /// all of its addresses are listened on.
+    mutating func announce(_ address: (_ own: IPAddress) -> String?) throws(CommandFailure) {
+        let own = try asking { connection throws(StoreError) in try connection.clientAddress() }
+        guard let address = address(own.flatMap { IPAddress($0) } ?? .loopback4) else {
+            throw CommandFailure(
+                .wrong, "workers pass calls of parties on by UDP or TCP, and `sip.listen` has neither",
+                mend: "write `sip: { listen: [ udp:0.0.0.0:5060 ] }` in the configuration")
+        }
+        worker.address = address
+        let id = worker.id
+        try asking { connection throws(StoreError) in try CampaignStore.setAddress(address, of: id, connection) }
+    }
+
+    private func asking<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreConnection) throws(StoreError) -> Result
+    ) throws(CommandFailure) -> Result {
+        do throws(StoreError) {
+            return try database.performAndWait(body)
+        } catch {
+            throw CampaignCommand.failure(CampaignProblem(store: error))
+        }
     }
 
     private static func remove(_ path: String) {

@@ -26,10 +26,11 @@ final class PartyHost: Sendable {
     ///   - flow: the caller's.
     ///   - configuration: its RTP ports are for the parties alone.
     ///   - recordings: the absolute folder of the report.
+    ///   - directory: where calls of other workers' tests are found; nil: there are none.
     ///   - onStray: hears of the first calls that belong to no test.
     init(
         _ plan: CampaignPlan, _ flow: Flow, _ configuration: Configuration, callers: CallingParty, callerLadders: CallLadders,
-        control: EpollLoop, recordings: String, onStray: @escaping @Sendable (String) -> Void
+        control: EpollLoop, recordings: String, directory: PartyDesk.Directory?, onStray: @escaping @Sendable (String) -> Void
     ) throws(CommandFailure) {
         let flows = try plan.parties.map { party throws(CommandFailure) in
             try party.flow.map { file throws(CommandFailure) in
@@ -38,13 +39,14 @@ final class PartyHost: Sendable {
         }
         let lines = Set(plan.parties.compactMap(\.line))
         for line in lines { _ = try configuration.line(chosen: line) }
-        let surroundings = PartyDesk.Surroundings(
+        var surroundings = PartyDesk.Surroundings(
             callers: callers.calling.engine, callerFlow: flow, flows: flows,
             recordings: plan.parties.contains(where: \.comparesAudio) ? recordings : nil
         ) { callers.environment($0) }
-        let strays = self.strays
+        surroundings.directory = directory
+        let (placed, strays) = (surroundings, self.strays)
         let desk = control.runAndWait {
-            let desk = PartyDesk(plan, surroundings, loop: control, seed: .random(in: 0 ... .max))
+            let desk = PartyDesk(plan, placed, loop: control)
             desk.onStray = { words in
                 let isTold = strays.withLock { strays in
                     strays.count += 1
@@ -112,6 +114,16 @@ final class PartyHost: Sendable {
     }
 
     // MARK: Tests
+
+    /// Where other workers pass calls on to: `HOST:PORT;transport=udp`; nil when they cannot.
+    /// - Parameter own: this machine's address, for a listener that has all of them.
+    func address(own: IPAddress) -> String? {
+        let listeners = calling.engine.listeners
+        guard let listener = listeners.first(where: { $0.transport == .udp }) ?? listeners.first(where: { $0.transport == .tcp })
+        else { return nil }
+        let ip = listener.address.ip.isUnspecified ? own : listener.address.ip
+        return "\(SocketAddress(ip: ip, port: listener.address.port));transport=\(listener.transport.rawValue)"
+    }
 
     /// Runs one attempt with its parties and judges it. On the control loop.
     func run(_ attempt: CampaignAttempt, flow: Flow, _ then: @escaping (AttemptResult) -> Void) {

@@ -60,7 +60,8 @@ struct PartyResult {
     private func json(_ party: PartyReport) -> JSONText {
         .object([
             ("party", .string(party.name)), ("calls", .count(party.calls)), ("number", party.number.map { .string($0) } ?? .null),
-            ("matched_by", party.match.map { .string($0) } ?? .null), ("setup_ms", .milliseconds(party.setUp)),
+            ("matched_by", party.match.map { .string($0) } ?? .null), ("relayed_by", party.relay.map { .count($0) } ?? .null),
+            ("setup_ms", .milliseconds(party.setUp)),
             ("heard", Self.json(party.heard)), ("was_heard", Self.json(party.wasHeard)),
             (
                 "call",

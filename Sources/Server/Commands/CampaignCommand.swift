@@ -20,13 +20,14 @@ package enum CampaignCommand {
         let flow = try FlowFiles.outbound(plan.flow, configuration, arguments: Set(plan.vars.map(\.name)))
         // A list that nobody can be called by begins no campaign.
         if let finding = CampaignFiles.check(list: plan, rows: 1).first { throw CommandFailure(.wrong, finding.description) }
-        if !plan.parties.isEmpty, options.workers != nil {
+        for case let line? in plan.parties.map(\.line) where options.workers != nil {
+            guard try configuration.line(chosen: line).registration != nil else { continue }
             throw CommandFailure(
-                .wrong, "a campaign with parties is one process's work: a call may come back to another worker",
-                mend: "leave --workers out")
+                .wrong, "the line \(line) registers, so that a party would be called at every worker at once",
+                mend: "let the system call the parties where `sip.listen` of a worker says, or leave --workers out")
         }
         let folder = options.report ?? "run/\(plan.name)"
-        let place = try CampaignPlace(
+        var place = try CampaignPlace(
             plan, flow: flow, folder: folder, workers: options.workers, lease: options.lease, resume: options.resume)
         var hasBegun = false
         defer { place.close(forgets: !hasBegun) }
@@ -54,17 +55,21 @@ package enum CampaignCommand {
         defer { OutputFolder.removeEmpty("\(folder)/audio") }
         let absolute = CallCommand.absolute(folder)
         var host: PartyHost?
+        let workerID = Locked(place.worker.id)
         if !plan.parties.isEmpty {
+            let directory = options.workers.map { _ in PartyDesk.Directory(place.database) { workerID.withLock { $0 } } }
             let parties = try PartyHost(
                 plan, flow, parted.parties, callers: party, callerLadders: ladders, control: control, recordings: absolute,
-                onStray: progress)
+                directory: directory, onStray: progress)
             progress("parties are called at \(parties.addresses.joined(separator: ", "))")
             host = parties
+            if directory != nil { try place.announce { parties.address(own: $0) } }
         }
         defer { host?.close() }
         hasBegun = true
         let (problem, figures) = await CampaignDialer(
-            plan, flow, party, ladders, place, control, recordsInto: options.records ? absolute : nil, parties: host
+            plan, flow, party, ladders, place, control, recordsInto: options.records ? absolute : nil, parties: host,
+            workerID: workerID
         ).run(
             stops, metrics: metrics, progress)
         if let problem { throw failure(problem) }

@@ -140,6 +140,8 @@ final class PostgreSQLConnection: StoreConnection {
         select + (skipsLocked ? " FOR UPDATE SKIP LOCKED" : " FOR UPDATE")
     }
 
+    func clientAddress() throws(StoreError) -> String? { try rows("SELECT host(inet_client_addr())").first?.first?.text }
+
     func migrating(_ body: () throws(StoreError) -> Void) throws(StoreError) {
         // Of the session: it goes with the connection, too.
         _ = try rows("SELECT pg_advisory_lock(hashtext(?))", [.text(space)])

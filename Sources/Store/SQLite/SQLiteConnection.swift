@@ -108,6 +108,8 @@ final class SQLiteConnection: StoreConnection {
 
     func clock(or own: Double) -> Double { own }
 
+    func clientAddress() -> String? { nil }
+
     private static func error(_ code: Int32, _ handle: OpaquePointer?, _ what: String) -> StoreError {
         let kind: StoreError.Kind =
             switch code & 0xFF {
