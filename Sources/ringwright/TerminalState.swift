@@ -7,6 +7,8 @@ enum TerminalState {
     /// Only changed before other threads draw, and read by a signal's handler, which may take no lock.
     private nonisolated(unsafe) static var before: termios?
     private nonisolated(unsafe) static var hasScreen = false
+    /// What SIGTSTP does without a screen; nil: as it does.
+    private nonisolated(unsafe) static var suspension: __sighandler_t?
 
     /// Keys come one by one and are not shown; Ctrl-C stays a signal. False when the terminal does not do it.
     /// - Parameter suspends: Ctrl-Z stops the process; a screen would stay behind, and a load would stand still.
@@ -20,9 +22,10 @@ enum TerminalState {
         return tcsetattr(STDIN_FILENO, TCSANOW, &settings) == 0
     }
 
-    /// The other screen, without its cursor.
+    /// The other screen, without its cursor. SIGTSTP, whoever sends it, does nothing while it is there.
     static func enterScreen() {
         hasScreen = true
+        suspension = signal(SIGTSTP, SIG_IGN)
         restoreOnSignals()
         write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J")
     }
@@ -33,6 +36,7 @@ enum TerminalState {
             hasScreen = false
             let bytes: StaticString = "\u{1B}[?25h\u{1B}[?1049l"
             _ = Glibc.write(STDOUT_FILENO, bytes.utf8Start, bytes.utf8CodeUnitCount)
+            signal(SIGTSTP, suspension)
         }
         if var settings = before {
             before = nil

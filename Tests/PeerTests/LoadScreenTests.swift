@@ -74,6 +74,15 @@ struct LoadScreenTests {
         #expect(screen.status != 0)
     }
 
+    /// A load that stands still measures itself, and would leave its screen on the terminal.
+    @Test func itIsNotSuspended() throws {
+        let screen = try Self.run(
+            #"[{"await": " active", "signal": \#(SIGTSTP)}, {"await": " active", "keys": "\u001a"}, {"await": " active", "keys": "q"}, {"await": "ending"}]"#,
+            hold: "50s")
+        Self.expectGivenBack(screen)
+        #expect(screen.status > 0)
+    }
+
     @Test func anotherSizeIsDrawnAtOnce() throws {
         let screen = try Self.run(
             #"[{"await": " active", "size": [8, 30]}, {"await": "\u001b[K+ - p d q", "keys": "q"}]"#,
