@@ -33,11 +33,15 @@ package struct ExpectVerb: Verb {
         title = step.text("name")
         var limit: FlowLength?
         if let node = map.node("answered") {
-            if case .scalar(let scalar) = node.content, scalar.value == .bool(true) {
+            if case .scalar(let scalar) = node.content, scalar.text == "never" {
+                checks.append(.unanswered)
             } else {
-                limit = step.flow.length(node, "`answered` (true, or within how long)")
+                if case .scalar(let scalar) = node.content, scalar.value == .bool(true) {
+                } else {
+                    limit = step.flow.length(node, "`answered` (true, never, or within how long)")
+                }
+                checks.append(.answered)
             }
-            checks.append(.answered)
         }
         onlyAnswered = limit
         if let node = map.node("status") { readStatus(node, step) }
@@ -46,8 +50,11 @@ package struct ExpectVerb: Verb {
         if let node = map.node("hears") { readHears(node, step, map) }
         if let node = map.node("codec") { readCodec(node, step) }
         readQuality(map, step)
-        map.notBuilt("prompt", "duration")
-        let known = ["answered", "status", "header", "digits", "hears", "codec", "mos", "loss", "jitter", "audio"]
+        readTimes(map, step)
+        map.notBuilt("prompt")
+        let known = [
+            "answered", "status", "header", "digits", "hears", "codec", "mos", "loss", "jitter", "audio", "pdd", "duration"
+        ]
         if !known.contains(where: map.has) {
             step.sink.error(at: map.place, "`expect` asks nothing", mend: "known: \(known.joined(separator: ", "))")
         }
@@ -69,6 +76,16 @@ package struct ExpectVerb: Verb {
             } else {
                 NodeRead.unknown("value", word, of: "`audio`", at: node.place, known: ["two-way"], step.sink)
             }
+        }
+    }
+
+    private mutating func readTimes(_ map: MappingReader, _ step: StepReader) {
+        if let delay = map.duration("pdd") { checks.append(.timing(.postDialDelay(delay))) }
+        guard let node = map.node("duration"), let text = NodeRead.string(node, "`duration`", step.sink) else { return }
+        if let check = TimingCheck.range(text) {
+            checks.append(.timing(check))
+        } else {
+            step.sink.error(at: node.place, "`duration` is a range, not `\(text)`", mend: "write 10s..20s, 10s.. or ..20s")
         }
     }
 

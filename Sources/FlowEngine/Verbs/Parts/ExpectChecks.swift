@@ -15,6 +15,9 @@ enum ExpectCheck: Sendable {
     case header(name: String, wanted: FlowText?)
     case codec([String])
     case quality(QualityCheck)
+    case timing(TimingCheck)
+    /// Nobody answers within the time.
+    case unanswered
 
     /// For results: "hears speech".
     var name: String {
@@ -28,6 +31,8 @@ enum ExpectCheck: Sendable {
         case .header(let name, _): "header \(name)"
         case .codec(let wanted): "codec \(wanted.joined(separator: " or "))"
         case .quality(let check): check.name
+        case .timing(let check): check.name
+        case .unanswered: "is not answered"
         }
     }
 }
@@ -56,6 +61,8 @@ struct ExpectAsker {
         case .header(let name, let wanted): return try header(name, wanted)
         case .codec(let wanted): return try await codec(wanted)
         case .quality(let check): return check.verdict(on: call.info.media, codec: call.info.codec)
+        case .timing(let check): return check.verdict(on: call.info, at: run.loop.now)
+        case .unanswered: return try await unanswered()
         }
     }
 
@@ -72,6 +79,21 @@ struct ExpectAsker {
         case .reached: return (true, since(start))
         case .timedOut: return (false, "no answer \(waited)")
         case .ended(let end): return (false, run.words(for: end))
+        }
+    }
+
+    /// A call that ends without an answer is what is wanted, too.
+    private func unanswered() async throws -> (Bool, String) {
+        if call.state == .answered { return (false, "answered already") }
+        let start = run.loop.now
+        if call.direction == .inbound { return (true, "the flow has not answered") }
+        let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
+        switch reached {
+        case .reached: return (false, "answered \(since(start))")
+        case .timedOut: return (true, "no answer \(waited)")
+        case .ended(let end):
+            run.handledEnd = true
+            return (true, run.words(for: end))
         }
     }
 
