@@ -387,7 +387,9 @@ def sound(program, folder, calls, seconds):
     summary = {"calls": calls, "seconds": seconds}
     kinds = {"pcmu": [], "opus": ["--codec", "opus"], "srtp": ["--srtp"], "record": ["--record", folder], "inband_keys": ["--inband"],
              "bridge": ["--bridge"], "bridge_pcmu_g722": ["--bridge", "--other-codec", "g722"],
-             "bridge_pcmu_opus": ["--bridge", "--other-codec", "opus"]}
+             "bridge_pcmu_opus": ["--bridge", "--other-codec", "opus"],
+             # Half of the sessions are members.
+             "conference_one_speaks": ["--conference", "10"], "conference_all_speak": ["--conference", "10", "--speakers", "10"]}
     per_packet = {}
     for kind, arguments in kinds.items():
         # Opus is encoded for each call of a bridge: fewer of them fill a core.

@@ -1,7 +1,7 @@
 // Media alone, over real loopback: sessions in pairs on one loop, both ends in this process, as Benchmarks/floor.c has it.
 //
 //   MediaBench [--sessions 500] [--seconds 10] [--prompt FILE] [--codec pcmu] [--srtp] [--record FOLDER] [--inband]
-//              [--bridge [--other-codec NAME]] [--core N] [--bind ADDRESS]
+//              [--bridge [--other-codec NAME]] [--conference MEMBERS [--speakers COUNT]] [--core N] [--bind ADDRESS]
 //   MediaBench --barge-in --prompt FILE [--sessions 2000] …    one key in each call while its prompt plays
 //   MediaBench --codec-time [--codec NAME] [--other-codec NAME]    decoding one and encoding the other, without packets
 //
@@ -50,7 +50,7 @@ enum MediaBench {
         let before = Process.residentBytes()
         let sessions = try plan.open(services)
         let agreed = Process.residentBytes()
-        start(plan, sessions)
+        try start(plan, sessions, services)
         try await services.loop.sleep(for: .seconds(2))
         let playing = Process.residentBytes()
         let first = Moment(services)
@@ -80,7 +80,8 @@ enum MediaBench {
     }
 
     /// With `--bridge` each second pair's inner sides are connected: player - leg, leg - player.
-    static func start(_ plan: Plan, _ sessions: [MediaSession]) {
+    static func start(_ plan: Plan, _ sessions: [MediaSession], _ services: MediaServices) throws {
+        if plan.members > 0 { return try confer(plan, sessions, services) }
         for (index, session) in sessions.enumerated() {
             if plan.isBridged, index % 4 == 1, index + 1 < sessions.count {
                 session.connect(to: sessions[index + 1])
@@ -90,6 +91,16 @@ enum MediaBench {
             if let folder = plan.recordings {
                 _ = try? session.record(RecordingRequest(path: "\(folder)/\(index).wav", channels: .stereo))
             }
+        }
+    }
+
+    /// One end of each pair is a member of a room; the other one is the telephone behind it, which speaks in `speakers` pairs a room.
+    static func confer(_ plan: Plan, _ sessions: [MediaSession], _ services: MediaServices) throws {
+        let directory = ConferenceDirectory([LoopBound(ConferenceRooms(services: services), on: services.loop)])
+        for pair in 0..<sessions.count / 2 {
+            _ = try sessions[pair * 2].join(ConferenceRequest(room: "\(pair / plan.members)"), of: directory)
+            guard pair % plan.members < plan.speakers, let prompt = plan.prompt else { continue }
+            _ = sessions[pair * 2 + 1].play(PlaybackRequest([.file(path: prompt)], loop: .forever))
         }
     }
 

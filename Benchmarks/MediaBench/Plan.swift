@@ -12,6 +12,10 @@ struct Plan: Sendable {
     /// Of each second pair: with `--bridge` the legs speak different codecs.
     let otherCodec: String
     let isBridged: Bool
+    /// Of each conference; 0: there is none.
+    let members: Int
+    /// Of those, how many speak all the time.
+    let speakers: Int
     /// The folder for a recording of each session.
     let recordings: String?
     let isEncrypted: Bool
@@ -35,6 +39,8 @@ struct Plan: Sendable {
         codec = option("--codec") ?? "pcmu"
         otherCodec = option("--other-codec") ?? codec
         isBridged = arguments.contains("--bridge")
+        members = number("--conference", 0)
+        speakers = number("--speakers", 1)
         recordings = option("--record")
         isEncrypted = arguments.contains("--srtp")
         hearsKeysAsSound = arguments.contains("--inband")
