@@ -46,9 +46,7 @@ class Site:
         self.callee = System(chance) if options.parties else Callee()
         self.network = Network(options.workers) if options.namespaces else None
         if options.parties:
-            # In a network of its own a worker may have SIP's port; else whichever is free.
-            self.callee.workers = [(self.network.own[index], 5060) if self.network else ("127.0.0.1", free_port())
-                                   for index in range(options.workers)]
+            self.callee.workers = [("127.0.0.1", free_port()) for _ in range(options.workers)]
         self.callee.start()
         self.database = None
         if options.store == "postgresql":
@@ -174,6 +172,8 @@ def main():
     options = parser.parse_args()
     if options.workers > 1 and options.store == "sqlite":
         parser.error("one worker at a time has an SQLite database")
+    if options.parties and options.namespaces:
+        parser.error("workers pass calls of parties on to each other, and these networks do not reach each other")
     print(f"seed {options.seed}")
     chance = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:

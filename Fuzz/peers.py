@@ -82,13 +82,19 @@ class System(threading.Thread):
         if received and port:
             self.send([first] + rows, body, (received.group(1), int(port.group(1))))
 
+    @staticmethod
+    def own(target):
+        """This machine's address for those that reach it from there."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(target)
+            return probe.getsockname()[0]
+
     def forward(self, first, rows, body, peer):
         method, uri, _ = first.split(" ", 2)
         via = self.row(rows, "via")
         rows[via] = re.sub(r";rport(=\d*)?(?=;|$)", "", rows[via]) + f";received={peer[0]};rport={peer[1]}"
         call = rows[self.row(rows, "call-id")].split(":", 1)[1].strip()
         route = self.row(rows, "route")
-        here = peer[0]
         if route is not None:
             rows.pop(route)
             host, port = re.search(r"@?([0-9.]+):(\d+)", uri.split("@")[-1]).groups()
@@ -101,9 +107,9 @@ class System(threading.Thread):
             target = self.ways.setdefault(call, self.chance.choice(self.workers))
             first = f"{method} sip:9{number}@{target[0]}:{target[1]} SIP/2.0"
             if method == "INVITE":
-                rows.insert(0, f"Record-Route: <sip:{here}:{self.port};lr>")
+                rows.insert(0, f"Record-Route: <sip:{self.own(target)}:{self.port};lr>")
         branch = re.search(r";branch=([^;, ]+)", rows[self.row(rows, "via")]).group(1)
-        rows.insert(0, f"Via: SIP/2.0/UDP {here}:{self.port};branch={branch}s")
+        rows.insert(0, f"Via: SIP/2.0/UDP {self.own(target)}:{self.port};branch={branch}s")
         self.send([first] + rows, body, target)
 
 
@@ -149,9 +155,7 @@ class Network:
 
     def __init__(self, count):
         self.names = [f"rw{os.getpid()}n{index}" for index in range(count)]
-        # This machine's, and theirs.
         self.addresses = [f"10.231.{index}.1" for index in range(count)]
-        self.own = [f"10.231.{index}.2" for index in range(count)]
         for index, name in enumerate(self.names):
             wire = f"rw{os.getpid() % 100000}w{index}"
             self.ip("netns", "add", name)
