@@ -224,9 +224,9 @@ def transports(program, folder, rate, count, rounds):
     return summary
 
 
-def load_side(program, target, rate, count):
+def load_side(program, target, rate, count, more=()):
     arguments = [program, "load", f"sip:bench@127.0.0.1:{target}", "--rate", str(rate), "--calls", str(count), "--hold", "0ms",
-                 "--loops", "1", "--json"]
+                 "--loops", "1", "--json"] + list(more)
     def counts(text):
         result = json.loads([line for line in text.splitlines() if line.startswith("{")][-1])
         return {"successful": result["answered"], "failed": result["failed"], "rate_achieved": result["rate_achieved"],
@@ -238,28 +238,31 @@ def load(program, folder, rate, count, rounds):
     """CPU a call and the achieved rate of `ringwright load` and of SIPp's built-in caller, against SIPp."""
     rows = []
     for _ in range(rounds):
-        for kind in ["sipp", "ringwright"]:
+        for kind in ["sipp", "ringwright", "segmenting"]:
             port = free_port()
-            caller = sipp_uac(port, rate, count) if kind == "sipp" else load_side(program, port, rate, count)
+            more = ["--set", "sip.segmentation=true"] if kind == "segmenting" else []
+            caller = sipp_uac(port, rate, count) if kind == "sipp" else load_side(program, port, rate, count, more)
             row = measure(sipp_uas(port), caller, count, 60, folder)
             row["kind"] = kind
             rows.append(row)
             print(json.dumps(row), flush=True)
-    sipp, ours = (statistics.median(row["place_us"] for row in rows if row["kind"] == kind) for kind in ["sipp", "ringwright"])
+    sipp, ours, segmenting = (
+        statistics.median(row["place_us"] for row in rows if row["kind"] == kind) for kind in ["sipp", "ringwright", "segmenting"])
     errors = {}
     for steady in [100, 1000, rate]:
         port = free_port()
         row = measure(sipp_uas(port), load_side(program, port, steady, steady * 10), steady * 10, 60, folder)
         errors[steady] = round(abs(row["rate_achieved"] / steady - 1) * 100, 4)
         print(json.dumps(row), flush=True)
-    summary = {"rate": rate, "sipp_us": sipp, "load_us": ours, "ratio": round(ours / sipp, 2), "rate_error_percent": errors}
+    summary = {"rate": rate, "sipp_us": sipp, "load_us": ours, "ratio": round(ours / sipp, 2), "segmenting_us": segmenting,
+               "rate_error_percent": errors}
     print("load:", json.dumps(summary), flush=True)
     return summary
 
 
-def runner_side(program, scenario, port, target=None, rate=0, count=0):
+def runner_side(program, scenario, port, target=None, rate=0, count=0, more=()):
     """`ringwright sipp` with a scenario file, calling or called."""
-    arguments = [program, "sipp", "-sf", scenario, "-i", "127.0.0.1", "-nostdin", "-p", str(port)]
+    arguments = [program, "sipp", "-sf", scenario, "-i", "127.0.0.1", "-nostdin", "-p", str(port)] + list(more)
     if target:
         arguments += ["-r", str(rate), "-l", "15000", "-m", str(count), f"127.0.0.1:{target}"]
     return Side("ringwright sipp", arguments, counts=runner_counts)
@@ -279,11 +282,12 @@ def scenarios(program, folder, rate, count, rounds):
             subprocess.run(["sipp", "-sd", name], stdout=output)
     rows = []
     for _ in range(rounds):
-        for answering, calling in [("sipp", "sipp"), ("ours", "sipp"), ("sipp", "ours")]:
+        for answering, calling in [("sipp", "sipp"), ("ours", "sipp"), ("sipp", "ours"), ("segmenting", "sipp"), ("sipp", "segmenting")]:
             port = free_port()
-            answerer = sipp_uas(port) if answering == "sipp" else runner_side(program, files["uas"], port)
+            more = ["-udp_segments"] if "segmenting" in (answering, calling) else []
+            answerer = sipp_uas(port) if answering == "sipp" else runner_side(program, files["uas"], port, more=more)
             caller = (sipp_uac(port, rate, count, files["uac"]) if calling == "sipp"
-                      else runner_side(program, files["uac"], free_port(), port, rate, count))
+                      else runner_side(program, files["uac"], free_port(), port, rate, count, more))
             row = measure(answerer, caller, count, 60, folder)
             row["pair"] = f"{answering} {calling}"
             rows.append(row)
@@ -293,7 +297,9 @@ def scenarios(program, folder, rate, count, rounds):
     called, calling = (median("answer_us", "sipp sipp"), median("answer_us", "ours sipp")), (
         median("place_us", "sipp sipp"), median("place_us", "sipp ours"))
     summary = {"rate": rate, "sipp_called_us": called[0], "ours_called_us": called[1], "called_ratio": round(called[1] / called[0], 2),
-               "sipp_caller_us": calling[0], "ours_caller_us": calling[1], "caller_ratio": round(calling[1] / calling[0], 2)}
+               "sipp_caller_us": calling[0], "ours_caller_us": calling[1], "caller_ratio": round(calling[1] / calling[0], 2),
+               "segmenting_called_us": median("answer_us", "segmenting sipp"),
+               "segmenting_caller_us": median("place_us", "sipp segmenting")}
     print("scenarios:", json.dumps(summary), flush=True)
     return summary
 

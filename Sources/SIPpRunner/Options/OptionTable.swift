@@ -63,6 +63,8 @@ enum OptionTable {
             .init("-i", "IP", "this end's address", .text { $0.localIP = $1 }),
             .init(
                 "-p", "PORT", "this end's port (default: 5060, or a free one when that is taken)", .whole { $0.localPort = $1 }),
+            .init(
+                "-udp_segments", "", "the kernel cuts what leaves together in one length", .flag { $0.segmentsDatagrams = true }),
             .init("-bind_local", "", "listens on the address of -i alone", .flag { $0.bindsLocal = true }),
             .init("-rsa", "HOST:PORT", "where everything is sent to", .text { $0.remoteSending = $1 }),
             .init("-max_socket", "N", "sockets at a time, at most (default: 50000)", .whole { $0.maxSockets = $1 }),

@@ -54,6 +54,7 @@ package struct Options {
     package var tlsKey = "cakey.pem"
     package var tlsAuthorities: String?
     package var webSocketPath = "/"
+    package var segmentsDatagrams = false
 
     package var inBackground = false
     package var keys: [String: String] = [:]
