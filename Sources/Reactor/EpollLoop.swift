@@ -187,7 +187,7 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
     private func run(_ job: Job) {
         switch job {
         case .task(let task):
-            task.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+            task.runSynchronously(on: asUnownedTaskExecutor())
         case .action(let action): action()
         }
     }

@@ -5,15 +5,15 @@ import CLinux
 ///
 /// Objects that belong to a loop (sockets, calls, media) are plain classes without locks. They are made, used and released on
 /// their loop only; `preconditionOnLoop()` guards the doors. A loop is the `TaskExecutor` of the tasks that `spawn` starts, so an
-/// `async` function on such an object runs on the loop from the first to the last line, and it is the `SerialExecutor` of actors
-/// that choose it. Nothing that runs here may block.
+/// `async` function on such an object runs on the loop from the first to the last line. It is no actor's executor: a task that calls an
+/// `async` function then stays in its turn, where an executor of both kinds would queue it anew. Nothing that runs here may block.
 ///
 /// Two kinds exist: `EpollLoop` (the kernel's sockets, the monotonic clock) and `VirtualLoop` (an in-memory network, a clock turned
 /// by hand).
 ///
 /// `@unchecked Sendable`: what may be called from any thread is `execute`, `enqueue` and the constants; the rest is confined to the
 /// loop and checked at run time.
-package class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+package class EventLoop: TaskExecutor, @unchecked Sendable {
     /// For logs and metrics.
     package let name: String
     let timers = TimerHeap()
@@ -53,10 +53,7 @@ package class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
         enqueue(UnownedJob(job))
     }
 
-    package final func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
     package final func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
-    package final func isSameExclusiveExecutionContext(other: EventLoop) -> Bool { self === other }
-    package final func checkIsolated() { preconditionOnLoop() }
 
     /// Traps when called from another thread: touching a loop's objects from elsewhere is a fault of ours.
     package final func preconditionOnLoop(_ place: StaticString = #function) {
@@ -170,10 +167,11 @@ package struct LoopTask: Sendable {
 
 /// Carries a value of a loop through a `@Sendable` closure that runs on the same loop.
 /// `@unchecked Sendable`: the value is touched on its loop only.
+@usableFromInline
 struct Confined<Value>: @unchecked Sendable {
-    let value: Value
+    @usableFromInline let value: Value
 
-    init(_ value: Value) {
+    @inlinable init(_ value: Value) {
         self.value = value
     }
 }

@@ -95,9 +95,7 @@ package final class VirtualLoop: EventLoop, @unchecked Sendable {
             jobs.removeAll(keepingCapacity: true)
             for job in batch {
                 switch job {
-                case .task(let task):
-                    task.runSynchronously(
-                        isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+                case .task(let task): task.runSynchronously(on: asUnownedTaskExecutor())
                 case .action(let action): action()
                 }
             }

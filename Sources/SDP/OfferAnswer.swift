@@ -143,7 +143,7 @@ package struct OfferAnswer: Sendable {
     /// Takes the answer to our offer. A second answer to the same offer is taken as well (183, then a different 200).
     package mutating func receive(answer: SessionDescription) throws(OfferAnswerError) {
         guard isOffering || ownLastOffer, let audioSlot else { throw .unexpected }
-        let found = try answer.read { (lines) throws(OfferAnswerError) in try readAnswer(lines, slot: audioSlot) }
+        let found = try read(answer: answer, slot: audioSlot)
         secure.replaced(agreement?.secure, by: found.secure)
         setTransport(isSecure: found.secure != nil)
         agreement = found

@@ -83,7 +83,11 @@ extension OfferAnswer {
         return nil
     }
 
-    func readAnswer(_ answer: DescriptionLines, slot: Int) throws(OfferAnswerError) -> AudioAgreement {
+    func read(answer: SessionDescription, slot: Int) throws(OfferAnswerError) -> AudioAgreement {
+        try answer.read { (lines) throws(OfferAnswerError) in try readAnswer(lines, slot: slot) }
+    }
+
+    private func readAnswer(_ answer: DescriptionLines, slot: Int) throws(OfferAnswerError) -> AudioAgreement {
         var (place, index) = (0, 0)
         var hasAudio = false
         while let (theirs, end) = answer.medium(from: place) {

@@ -6,7 +6,7 @@ extension OfferAnswer {
     /// Our audio in its place, every other line of the session refused in its own (RFC 3264 section 8).
     func writeOffer() -> [UInt8] {
         var writer = begin()
-        let audio = { (writer: inout DescriptionWriter) in
+        func audio(_ writer: inout DescriptionWriter) {
             write(
                 offeredFormats, wantedDirection, capabilities.packetTime, mux: offeredMux, crypto: secure.lines, into: &writer)
         }

@@ -47,7 +47,7 @@ struct DialogTests {
     @Test func b046CallingSideReversesTheResponse() throws {
         let request = invite("Route: <sip:preloaded;lr>")
         let answer = response(request, "Record-Route: <sip:p1;lr>, <sip:p2;lr=on>|Contact: <sip:other@10.0.0.9>")
-        let dialog = try Dialog(placing: request, response: answer)
+        let dialog = try Dialog(placing: OutgoingInvite(request), response: answer)
         let ack = try parsed(dialog.acknowledgement(cSeq: 5, end: end, branch: Array("z9hG4bKa".utf8)))
         #expect(ack.headers("Route") == ["<sip:p2;lr=on>", "<sip:p1;lr>"])
         #expect(text(ack.requestURIOctets) == "sip:other@10.0.0.9" && ack.cSeq == 5 && ack.cSeqMethod == .ack)

@@ -133,7 +133,7 @@ struct InviteSessionTests {
         pair.ends[1].receive(pair.trace[0].message.octets, at: pair.now)
         let answer = try Message(parsing: pair.ends[1].outbox.last!)
         pair.ends[1].outbox = []
-        var dialog = try Dialog(placing: pair.trace[0].message, response: answer)
+        var dialog = try Dialog(placing: OutgoingInvite(pair.trace[0].message), response: answer)
         let bye = dialog.request(.bye, end: pair.ends[0].end, branch: Array("z9hG4bKbye".utf8))
         pair.ends[1].receive(bye.octets, at: pair.now)
         #expect(try Message(parsing: pair.ends[1].outbox[0]).status == 200)

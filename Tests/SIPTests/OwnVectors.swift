@@ -7,6 +7,16 @@ func vector(_ octets: [UInt8]) -> Message {
     do { return try Message(parsing: octets) } catch { preconditionFailure("\(error)") }
 }
 
+extension OutgoingInvite {
+    /// As if this end had sent the message.
+    convenience init(_ invite: Message) {
+        self.init(
+            octets: invite.octets, uri: Array(invite.requestURIOctets), from: Array(invite[invite.firstRow(.from)!.value]),
+            tag: Array((try? invite.from().tag) ?? []), callID: Array(invite.callID), cSeq: invite.cSeq,
+            body: Array(invite.body))
+    }
+}
+
 /// A message made of rows, each ended by CRLF; a `body` gets no line end added.
 func octets(_ rows: String..., body: String = "") -> [UInt8] {
     Array((rows.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)

@@ -128,6 +128,6 @@ struct ReliableProvisionalTests {
 extension Dialog {
     /// The early dialog of a caller's session.
     static func early(of session: InviteSession, by response: Message) -> Dialog? {
-        try? Dialog(placing: session.invite, response: response)
+        session.outgoingInvite.flatMap { try? Dialog(placing: $0, response: response) }
     }
 }

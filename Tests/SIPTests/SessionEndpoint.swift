@@ -46,8 +46,7 @@ struct SessionEndpoint {
         writer.append(SessionTimer(timer).requestRows())
         writer.append(inviteRows)
         writer.finish(body: [79], type: "application/sdp")
-        let invite = vector(writer.octets)
-        session = InviteSession(placing: invite, end: end, sessionTimer: timer, seed: seed)
+        session = InviteSession(placing: OutgoingInvite(vector(writer.octets)), end: end, sessionTimer: timer, seed: seed)
         var actions: [TransactionAction] = []
         let id = layer.send(writer.octets, method: .invite, branch: branch, to: hop, at: now, into: &actions)
         inviteID = id

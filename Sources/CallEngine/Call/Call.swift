@@ -42,7 +42,7 @@ package final class Call {
     /// The device that it asked for by a temporary GRUU of the registrar; nil: it asked for none.
     var device: AddressedDevice?
     /// The Call-ID of its messages; nil while an outgoing call looks for its target's address.
-    package var sipCallID: String? { session.map { String(decoding: $0.machine.invite.callID, as: UTF8.self) } }
+    package var sipCallID: String? { session.map { String(decoding: $0.machine.callID, as: UTF8.self) } }
     /// The parsed `sip:` URI of the peer that a route looks at, without the cost of `info`.
     package var requestURI: URI? { try? session?.machine.invite.requestURI() }
 
@@ -75,8 +75,6 @@ package final class Call {
     var target: OutgoingTarget?
     /// By which servers or registration an outgoing call goes; nil when there is but one way.
     var route: CallRoute?
-    /// The From of our INVITE.
-    var ourFrom: [UInt8] = []
     /// Rows that were added to our INVITE, and how many times a challenge to it was answered.
     var addedRows: [UInt8] = []
     var challenges = 0

@@ -14,7 +14,9 @@ struct MilestoneWait {
 /// What an INVITE of ours is made of.
 private struct Placing {
     var uri: [UInt8]
+    /// The value of From, with `tag`.
     var from: [UInt8]
+    var tag: [UInt8]
     var to: [UInt8]
     var callID: [UInt8]
     var cSeq: UInt32
@@ -47,21 +49,20 @@ extension Call {
         var end = shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips)
         if let contact = route?.way?.contact { end.contact = contact }
         let placing = Placing(
-            uri: target.requestURI, from: shard.fromValue(from, displayName, local, tag: tag), to: target.to,
+            uri: target.requestURI, from: shard.fromValue(from, displayName, local, tag: tag), tag: tag, to: target.to,
             callID: shard.newCallID(at: local), cSeq: 1, end: end, offer: localDescription,
             routes: route?.way?.routes ?? [])
-        ourFrom = placing.from
         register(callID: placing.callID[...], tag: tag[...])
         send(placing)
     }
 
-    /// The same INVITE with the next number, after a challenge or for a longer session interval.
-    func placeAgain(_ invite: Message, end: LocalEnd, offer: [UInt8]? = nil) {
-        guard let target else { return }
+    /// The latest INVITE with the next number, after a challenge or for a longer session interval.
+    func placeAgain(offer: [UInt8]? = nil) {
+        guard let target, let session, let invite = session.machine.outgoingInvite else { return }
         send(
             Placing(
-                uri: target.requestURI, from: ourFrom, to: target.to, callID: Array(invite.callID), cSeq: invite.cSeq + 1,
-                end: end, offer: offer ?? Array(invite.body), routes: route?.way?.routes ?? []))
+                uri: target.requestURI, from: invite.from, tag: invite.tag, to: target.to, callID: invite.callID,
+                cSeq: invite.cSeq + 1, end: session.machine.end, offer: offer ?? invite.body, routes: route?.way?.routes ?? []))
     }
 
     private func send(_ placing: Placing) {
@@ -84,9 +85,9 @@ extension Call {
             moved.end = end
             return send(moved)
         }
-        guard let invite = try? Message(parsing: octets) else {
-            preconditionFailure("our own INVITE can be read")
-        }
+        let invite = OutgoingInvite(
+            octets: octets, uri: placing.uri, from: placing.from, tag: placing.tag, callID: placing.callID, cSeq: placing.cSeq,
+            body: placing.offer)
         if let session {
             session.machine.place(again: invite)
         } else {
@@ -110,10 +111,10 @@ extension Call {
             noResponse = true
             update { $0.inviteTimedOut(into: &$1) }
         case .transportFailed(let reason):
-            if let invite = session?.machine.invite, let end = endAfterStream() {
-                // It begins anew, with another Via and Contact for the whole dialog.
-                session = nil
-                return placeAgain(invite, end: end)
+            // With another Via and Contact for the whole dialog, which has not begun yet.
+            if let session, let end = endAfterStream() {
+                session.machine.end = end
+                return placeAgain()
             }
             noResponse = true
             failureReason = reason
@@ -149,7 +150,7 @@ extension Call {
         } else if !media.isReady {
             failure = "the answer has no description of media"
         }
-        let rows = session.map { Self.credentials(of: $0.machine.invite) } ?? []
+        let rows = isChallenged ? session.map { Self.credentials(of: $0.machine.invite) } ?? [] : []
         update { $0.acknowledge(headers: rows, into: &$1) }
         times.answer = loop.now - started
         if let failure {
@@ -177,11 +178,11 @@ extension Call {
     func refused(_ status: Int, _ response: Message?) {
         if let response, status == 401 || status == 407, !state.isEnded, answer(challenge: response) { return }
         if let response, status == 422, !state.isEnded, let session, session.machine.lengthenInterval(by: response) {
-            return placeAgain(session.machine.invite, end: session.machine.end)
+            return placeAgain()
         }
-        if status == 488, !state.isEnded, let session, let offer = media?.makePlainOffer() {
+        if status == 488, !state.isEnded, let offer = media?.makePlainOffer() {
             localDescription = offer
-            return placeAgain(session.machine.invite, end: session.machine.end, offer: offer)
+            return placeAgain(offer: offer)
         }
         if failsOver(status, response) || goesOnElsewhere(status, response) { return }
         let by: CallEnd.Party = noResponse ? .engine : .callee
@@ -212,7 +213,7 @@ extension Call {
         noResponse = false
         let isSecure = target?.uri.scheme == .sips
         session.machine.end = shard.localEnd(hop.transport, shard.endpoint.localAddress(to: hop), secure: isSecure)
-        placeAgain(session.machine.invite, end: session.machine.end)
+        placeAgain()
         return true
     }
 
@@ -221,7 +222,7 @@ extension Call {
             return false
         }
         challenges += 1
-        placeAgain(session.machine.invite, end: session.machine.end)
+        placeAgain()
         return true
     }
 

@@ -67,7 +67,7 @@ extension Call {
         let local = shard.endpoint.localAddress(to: hop)
         session.machine.end = shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips)
         if let contact = route?.way?.contact { session.machine.end.contact = contact }
-        placeAgain(session.machine.invite, end: session.machine.end)
+        placeAgain()
     }
 
     /// The latest comes first; what the INVITE has already is not said twice.

@@ -260,7 +260,9 @@ package final class CallShard {
 
     /// The value of our From: `from` is a URI, or a user at this host; nil is this product.
     func fromValue(_ from: String?, _ displayName: String, _ local: SocketAddress, tag: [UInt8]) -> [UInt8] {
-        known.from(from ?? settings.product, isName: from == nil, displayName, local.ip) + tag
+        var value = known.from(from ?? settings.product, isName: from == nil, displayName, local.ip)
+        value.append(contentsOf: tag)
+        return value
     }
 
     /// Where a URI of a dialog leads; nil for one without an address.
@@ -297,7 +299,8 @@ package final class CallShard {
     func newCallID(at local: SocketAddress) -> [UInt8] {
         let host = known.host(of: local.ip)
         while true {
-            let callID = endpoint.newToken() + host
+            var callID = endpoint.newToken()
+            callID.append(contentsOf: host)
             if ShardChoice.index(ofCallID: callID[...], count: shardCount) == index { return callID }
         }
     }

@@ -255,14 +255,15 @@ package final class SIPEndpoint {
             respond(id, status: status, message.response(status, tag: newToken()[...], source: hop.address))
         case .response(let message, let id, let hop):
             // A 2xx is repeated to a transaction that nobody waits for any more.
-            if case .nobody = users[id], message.cSeqMethod == .invite {
-                user(of: message)?.receivedStray(message, from: hop)
+            let user = users[id]
+            if case .nobody = user, message.cSeqMethod == .invite {
+                self.user(of: message)?.receivedStray(message, from: hop)
             } else {
-                tell(id, .response(message, from: hop))
+                tell(user, of: id, .response(message, from: hop))
             }
         case .strayResponse(let message, let hop): user(of: message)?.receivedStray(message, from: hop)
-        case .timedOut(let id): tell(id, .timedOut)
-        case .transportFailed(let id): tell(id, .transportFailed(failureReason))
+        case .timedOut(let id): tell(users[id], of: id, .timedOut)
+        case .transportFailed(let id): tell(users[id], of: id, .transportFailed(failureReason))
         case .ended(let id):
             switch users.remove(id) {
             case .left(let key), .leaving(let key, _): dialogs.remove(key)
@@ -271,8 +272,8 @@ package final class SIPEndpoint {
         }
     }
 
-    private func tell(_ id: TransactionID, _ event: ClientTransactionEvent) {
-        switch users[id] {
+    private func tell(_ user: TransactionUsers.User, of id: TransactionID, _ event: ClientTransactionEvent) {
+        switch user {
         case .client(let handler): handler(event)
         case .leaving(let key, let handler):
             handler(event)

@@ -25,7 +25,7 @@ struct TransactionUsers {
         id.place < entries.count && entries[id.place].id == id ? entries[id.place].user : .nobody
     }
 
-    mutating func set(_ user: User, of id: TransactionID) {
+    mutating func set(_ user: consuming User, of id: TransactionID) {
         while entries.count <= id.place { entries.append((nil, .nobody)) }
         if entries[id.place].id == nil { count += 1 }
         entries[id.place] = (id, user)
@@ -36,9 +36,11 @@ struct TransactionUsers {
     @discardableResult
     mutating func remove(_ id: TransactionID) -> User {
         guard id.place < entries.count, entries[id.place].id == id else { return .nobody }
-        defer { entries[id.place] = (nil, .nobody) }
+        var user = User.nobody
+        swap(&user, &entries[id.place].user)
+        entries[id.place].id = nil
         count -= 1
-        return entries[id.place].user
+        return user
     }
 
     mutating func removeAll() { self = TransactionUsers() }
@@ -54,7 +56,7 @@ struct DialogUsers {
 
     subscript(key: TransactionKey) -> (any DialogUser)? { places[key].flatMap { entries[Int($0)] } }
 
-    mutating func set(_ user: any DialogUser, of key: TransactionKey) {
+    mutating func set(_ user: consuming any DialogUser, of key: TransactionKey) {
         if let place = places[key] {
             entries[Int(place)] = user
         } else if let place = free.popLast() {
@@ -71,8 +73,9 @@ struct DialogUsers {
         guard let place = places[key] else { return nil }
         places.remove(key, place)
         free.append(place)
-        defer { entries[Int(place)] = nil }
-        return entries[Int(place)]
+        var user: (any DialogUser)?
+        swap(&user, &entries[Int(place)])
+        return user
     }
 
     func forEach(_ action: (any DialogUser) -> Void) {

@@ -44,7 +44,7 @@ extension CallShard {
     func endTrace(of call: Call) {
         guard let trace = call.trace, let traces else { return }
         call.trace = nil
-        traces.left(trace, callID: call.session.map { Array($0.machine.invite.callID) }, isLast: isClosed)
+        traces.left(trace, callID: call.session.map { Array($0.machine.callID) }, isLast: isClosed)
     }
 
     /// The user part of a URI; a number is its own.

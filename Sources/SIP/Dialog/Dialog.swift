@@ -40,16 +40,15 @@ package struct Dialog: Sendable {
 
     /// The calling end's side, from its INVITE and a response with a tag (section 12.1.2): the route set is Record-Route of the
     /// response, reversed; Route of the INVITE does not count. Without Contact the INVITE's own target stays.
-    package init(placing request: Message, response: Message) throws(ParseError) {
-        _ = try request.from()
+    package init(placing invite: OutgoingInvite, response: Message) throws(ParseError) {
         let to = try response.to()
         self.init(
-            isCaller: true, state: response.status >= 200 ? .confirmed : .early, local: request.fromValue, newTag: nil,
-            remote: response.toValue, callID: request.callID, remoteTag: Array(to.tag ?? []), target: [],
+            isCaller: true, state: response.status >= 200 ? .confirmed : .early, local: invite.from[...], newTag: nil,
+            remote: response.toValue, callID: invite.callID[...], remoteTag: Array(to.tag ?? []), target: [],
             routes: response.values(.recordRoute).reversed().map { Dialog.route(response[$0]) })
-        localCSeq = request.cSeq
+        localCSeq = invite.cSeq
         refreshTarget(response)
-        if remoteTarget.isEmpty { remoteTarget = Array(request.requestURIOctets) }
+        if remoteTarget.isEmpty { remoteTarget = invite.uri }
     }
 
     /// - Parameter newTag: this end's tag, where `local` has none.

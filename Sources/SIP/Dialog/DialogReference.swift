@@ -53,7 +53,7 @@ extension InviteSession {
 
     /// Whether one of its dialogs is the one that is named.
     package func isBetween(_ reference: DialogReference) -> Bool {
-        guard reference.localTag == localTag, reference.callID.elementsEqual(invite.callID) else { return false }
+        guard reference.localTag == localTag, reference.callID.elementsEqual(callID) else { return false }
         if let dialog { return dialog.remoteTag == reference.remoteTag }
         return earlyDialogs.contains { $0.dialog.remoteTag == reference.remoteTag }
     }

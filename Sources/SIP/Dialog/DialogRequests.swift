@@ -21,7 +21,7 @@ extension Dialog {
         localCSeq += 1
         write(method, localCSeq, end, branch, &writer)
         if method == .invite || method == .update || method == .subscribe || method == .refer {
-            writer.header("Contact", octets: end.contact[...])
+            writer.header("Contact", octets: end.contact)
         }
         writer.append(end.headers)
     }
@@ -52,12 +52,12 @@ extension Dialog {
 
     private func write(_ method: Method, _ cSeq: UInt32, _ end: LocalEnd, _ branch: [UInt8], _ writer: inout MessageWriter) {
         if isLoose {
-            writer.startLine(method, remoteTarget[...], end, branch)
-            for route in routes { writer.header("Route", octets: route[...]) }
+            writer.startLine(method, remoteTarget, end, branch)
+            for route in routes { writer.header("Route", octets: route) }
         } else {
             // A strict router takes the Request-URI as its own; the target goes last in Route.
-            writer.startLine(method, uri(of: routes[0])[...], end, branch)
-            for route in routes.dropFirst() { writer.header("Route", octets: route[...]) }
+            writer.startLine(method, uri(of: routes[0]), end, branch)
+            for route in routes.dropFirst() { writer.header("Route", octets: route) }
             writer.append("Route: <")
             writer.append(remoteTarget)
             writer.append(">\r\n")

@@ -12,9 +12,16 @@ extension InviteSession {
         var tokens = TokenSource(seed: seed)
         let tag = tokens.token()
         let dialog = try Dialog(answering: invite, localTag: tag)
-        self.init(
-            state: .early, isCaller: false, end: end, invite: invite, transaction: transaction, dialog: dialog, localTag: tag,
-            timers: timers, sessionTimer: sessionTimer, seed: seed &+ 1)
+        state = .early
+        isCaller = false
+        self.end = end
+        latestInvite = .theirs(invite)
+        inviteTransaction = transaction
+        self.dialog = dialog
+        localTag = tag
+        self.timers = timers
+        self.sessionTimer = SessionTimer(sessionTimer)
+        self.tokens = tokens
     }
 
     /// Mutating so that the session is not copied to be read.
@@ -27,7 +34,7 @@ extension InviteSession {
             status, reason: reason, to: request, tag: localTag[...], source: source,
             recordRoute: makesDialog && !request.values(.recordRoute).isEmpty)
         if makesDialog || (request.method == .update && 200..<300 ~= status) {
-            writer.header("Contact", octets: end.contact[...])
+            writer.header("Contact", octets: end.contact)
             if status >= 200 { writer.append(end.headers) }
         }
         writer.append(headers)

@@ -11,21 +11,25 @@ struct EarlyDialog: Sendable {
 }
 
 extension InviteSession {
-    /// A session that places `invite`, built by `MessageWriter.request` (with a From tag). Send the octets in a client transaction,
-    /// then give what comes of it to `received(response:)`, `timedOut` and `transportFailed`.
+    /// A session that places `invite`, written by `MessageWriter.request`. Send its octets in a client transaction, then give what comes of it to `received(response:)`, `timedOut` and `transportFailed`.
     package init(
-        placing invite: Message, end: LocalEnd, timers: TransactionTimers = TransactionTimers(),
+        placing invite: OutgoingInvite, end: LocalEnd, timers: TransactionTimers = TransactionTimers(),
         sessionTimer: SessionTimer.Settings = SessionTimer.Settings(), seed: UInt64
     ) {
-        self.init(
-            state: .calling, isCaller: true, end: end, invite: invite, localTag: Array((try? invite.from().tag) ?? []),
-            timers: timers, sessionTimer: sessionTimer, seed: seed)
+        state = .calling
+        isCaller = true
+        self.end = end
+        latestInvite = .ours(invite)
+        localTag = invite.tag
+        self.timers = timers
+        self.sessionTimer = SessionTimer(sessionTimer)
+        tokens = TokenSource(seed: seed)
     }
 
     /// Places the INVITE again in place of the one that was refused: with credentials (401, 407) or another target (3xx). It must
     /// have the same Call-ID and From tag and a higher CSeq.
-    package mutating func place(again invite: Message) {
-        self.invite = invite
+    package mutating func place(again invite: OutgoingInvite) {
+        latestInvite = .ours(invite)
         state = .calling
         hasProvisional = false
         earlyDialogs = []
@@ -36,7 +40,7 @@ extension InviteSession {
 
     /// A response of the INVITE's transaction, or a 2xx to an INVITE that has none any more.
     package mutating func received(response: Message, at now: Instant, into actions: inout [SessionAction]) {
-        if response.cSeqMethod != .invite || response.cSeq != invite.cSeq || dialog?.state == .confirmed {
+        if response.cSeqMethod != .invite || response.cSeq != outgoingInvite?.cSeq || dialog?.state == .confirmed {
             return receivedInDialog(response, at: now, into: &actions)
         }
         switch response.status {
@@ -66,16 +70,18 @@ extension InviteSession {
         provisional response: Message, _ tag: [UInt8], into actions: inout [SessionAction]
     ) -> Bool {
         if !earlyDialogs.contains(where: { $0.dialog.remoteTag == tag }), earlyDialogs.count < 32,
-            let early = try? Dialog(placing: invite, response: response)
+            let invite = outgoingInvite, let early = try? Dialog(placing: invite, response: response)
         {
             earlyDialogs.append(EarlyDialog(dialog: early))
         }
-        guard let index = earlyDialogs.firstIndex(where: { $0.dialog.remoteTag == tag }) else { return true }
+        guard let cSeq = outgoingInvite?.cSeq, let index = earlyDialogs.firstIndex(where: { $0.dialog.remoteTag == tag }) else {
+            return true
+        }
         switch earlyDialogs[index].reception.verdict(on: response) {
         case .plain: return true
         case .absorb: return false
         case .take(let rSeq):
-            let row = Array("RAck: \(rSeq) \(invite.cSeq) INVITE\r\n".utf8)
+            let row = Array("RAck: \(rSeq) \(cSeq) INVITE\r\n".utf8)
             actions.append(
                 .send(earlyDialogs[index].dialog.request(.prack, end: end, branch: tokens.branch(), headers: row)))
             return true
@@ -91,7 +97,7 @@ extension InviteSession {
             if let known = acknowledgements.last(where: { $0.cSeq == response.cSeq && $0.remoteTag == won.remoteTag }) {
                 actions.append(.sendACK(known.request))
             } else {
-                acknowledgeAndLeave(won, into: &actions)
+                acknowledgeAndLeave(won, response.cSeq, into: &actions)
             }
             finish(.cancelled, into: &actions)
             return
@@ -114,14 +120,14 @@ extension InviteSession {
             early.confirm(response)
             return early
         }
-        return try? Dialog(placing: invite, response: response)
+        return outgoingInvite.flatMap { try? Dialog(placing: $0, response: response) }
     }
 
     /// A 2xx of a branch that is not wanted: ACK, then BYE.
-    private mutating func acknowledgeAndLeave(_ other: Dialog, into actions: inout [SessionAction]) {
+    private mutating func acknowledgeAndLeave(_ other: Dialog, _ cSeq: UInt32, into actions: inout [SessionAction]) {
         var other = other
-        let ack = other.acknowledgement(cSeq: invite.cSeq, end: end, branch: tokens.branch())
-        remember(ack, invite.cSeq, other.remoteTag)
+        let ack = other.acknowledgement(cSeq: cSeq, end: end, branch: tokens.branch())
+        remember(ack, cSeq, other.remoteTag)
         actions.append(.sendACK(ack))
         actions.append(.send(other.request(.bye, end: end, branch: tokens.branch())))
     }
@@ -173,10 +179,10 @@ extension InviteSession {
         let tag = Array((try? response.to().tag) ?? [])
         if let known = acknowledgements.last(where: { $0.cSeq == response.cSeq && $0.remoteTag == tag }) {
             actions.append(.sendACK(known.request))
-        } else if let dialog, tag != dialog.remoteTag, response.cSeq == invite.cSeq,
+        } else if let dialog, tag != dialog.remoteTag, let invite = outgoingInvite, response.cSeq == invite.cSeq,
             let other = try? Dialog(placing: invite, response: response)
         {
-            acknowledgeAndLeave(other, into: &actions)
+            acknowledgeAndLeave(other, response.cSeq, into: &actions)
         }
     }
 }

@@ -92,8 +92,13 @@ package struct InviteSession: Sendable {
     package internal(set) var dialog: Dialog?
     /// Caller: early dialogs by forking.
     var earlyDialogs: [EarlyDialog] = []
-    /// The INVITE: ours (the latest, after digest) or theirs.
-    package internal(set) var invite: Message
+    /// Caller: the latest INVITE. Called: theirs.
+    enum Invite: Sendable {
+        case ours(OutgoingInvite)
+        case theirs(Message)
+    }
+
+    var latestInvite: Invite
     /// The tag of this end.
     package let localTag: [UInt8]
     /// Called: the INVITE's server transaction.
@@ -129,20 +134,25 @@ package struct InviteSession: Sendable {
     /// Their re-INVITE that we have not answered yet.
     var openReinvite: (message: Message, transaction: TransactionID)?
 
-    init(
-        state: State, isCaller: Bool, end: LocalEnd, invite: Message, transaction: TransactionID? = nil, dialog: Dialog? = nil,
-        localTag: [UInt8], timers: TransactionTimers, sessionTimer: SessionTimer.Settings, seed: UInt64
-    ) {
-        self.state = state
-        self.isCaller = isCaller
-        self.end = end
-        self.invite = invite
-        inviteTransaction = transaction
-        self.dialog = dialog
-        self.localTag = localTag
-        self.timers = timers
-        self.sessionTimer = SessionTimer(sessionTimer)
-        tokens = TokenSource(seed: seed)
+    /// The INVITE: ours (the latest, after digest), which is read for it, or theirs.
+    package var invite: Message {
+        switch latestInvite {
+        case .ours(let invite): invite.message
+        case .theirs(let invite): invite
+        }
+    }
+
+    /// Our latest INVITE; nil for the called.
+    package var outgoingInvite: OutgoingInvite? {
+        if case .ours(let invite) = latestInvite { invite } else { nil }
+    }
+
+    /// The Call-ID of its dialogs.
+    package var callID: ArraySlice<UInt8> {
+        switch latestInvite {
+        case .ours(let invite): invite.callID[...]
+        case .theirs(let invite): invite.callID
+        }
     }
 
     /// When `fire` has something to do; `never` without anything.

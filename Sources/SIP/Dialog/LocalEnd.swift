@@ -102,12 +102,13 @@ let branchCookie: StaticString = "z9hG4bK"
 
 /// 16 hexadecimal digits of a number, after `prefix`.
 func hexadecimal(_ value: UInt64, after prefix: StaticString = "") -> [UInt8] {
-    let start = prefix.utf8CodeUnitCount
-    var octets = [UInt8](repeating: 0, count: start + 16)
-    for index in 0..<start { octets[index] = prefix.utf8Start[index] }
-    for index in 0..<16 {
-        let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - index * 4)) & 15
-        octets[start + index] = digit < 10 ? 48 + digit : 87 + digit
+    var octets: [UInt8] = []
+    octets.append(addingCapacity: prefix.utf8CodeUnitCount + 16) { output in
+        output.append(prefix)
+        for index in 0..<16 {
+            let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - index * 4)) & 15
+            output.append(digit < 10 ? 48 + digit : 87 + digit)
+        }
     }
     return octets
 }
@@ -122,36 +123,40 @@ extension MessageWriter {
         _ method: Method, uri: [UInt8], end: LocalEnd, branch: [UInt8], routes: [[UInt8]] = [], from: [UInt8], to: [UInt8],
         callID: [UInt8], cSeq: UInt32
     ) {
-        startLine(method, uri[...], end, branch)
-        for route in routes { header("Route", octets: route[...]) }
-        header("From", octets: from[...])
-        header("To", octets: to[...])
-        header("Call-ID", octets: callID[...])
+        startLine(method, uri, end, branch)
+        for route in routes { header("Route", octets: route) }
+        header("From", octets: from)
+        header("To", octets: to)
+        header("Call-ID", octets: callID)
         append("CSeq: ")
         cSeqValue(cSeq, method)
-        if method != .register, method != .message { header("Contact", octets: end.contact[...]) }
+        if method != .register, method != .message { header("Contact", octets: end.contact) }
         append(end.headers)
     }
 
-    mutating func startLine(_ method: Method, _ uri: ArraySlice<UInt8>, _ end: LocalEnd, _ branch: [UInt8]) {
-        append(method.name)
-        append(" ")
-        append(uri)
-        append(" SIP/2.0\r\nVia: SIP/2.0/")
-        append(end.transport.name)
-        append(" ")
-        append(end.sentBy)
-        append(";branch=")
-        append(branch)
-        // The peer may send its own requests by this connection (RFC 5923 section 8).
-        if end.transport == .tls { append(";alias") }
-        append(";rport\r\nMax-Forwards: 70\r\n")
+    mutating func startLine(_ method: Method, _ uri: [UInt8], _ end: LocalEnd, _ branch: [UInt8]) {
+        append(capacity: uri.count + end.sentBy.count + branch.count + 128) { output in
+            output.append(method.name)
+            output.append(" ")
+            output.append(uri)
+            output.append(" SIP/2.0\r\nVia: SIP/2.0/")
+            output.append(end.transport.name)
+            output.append(" ")
+            output.append(end.sentBy)
+            output.append(";branch=")
+            output.append(branch)
+            // The peer may send its own requests by this connection (RFC 5923 section 8).
+            if end.transport == .tls { output.append(";alias") }
+            output.append(";rport\r\nMax-Forwards: 70\r\n")
+        }
     }
 
     mutating func cSeqValue(_ number: UInt32, _ method: Method) {
-        append(Int(number))
-        append(" ")
-        append(method.name)
-        endLine()
+        append(capacity: 64) { output in
+            output.append(decimal: UInt(number))
+            output.append(" ")
+            output.append(method.name)
+            output.append("\r\n")
+        }
     }
 }

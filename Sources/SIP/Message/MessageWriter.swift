@@ -28,7 +28,15 @@ package struct MessageWriter: Sendable {
 
     /// Appends octets as they are.
     @inline(__always)
-    package mutating func append(_ array: [UInt8]) { append(array[...]) }
+    package mutating func append(_ array: [UInt8]) {
+        octets.append(addingCapacity: array.count) { output in output.append(array) }
+    }
+
+    /// Appends what `write` writes, of at most `capacity` octets: many pieces at the price of one.
+    @inline(__always)
+    mutating func append(capacity: Int, _ write: (inout OutputSpan<UInt8>) -> Void) {
+        octets.append(addingCapacity: capacity, initializingWith: write)
+    }
 
     /// Appends text; line ends and NUL become blanks.
     package mutating func append(safe text: String) {
@@ -102,10 +110,19 @@ package struct MessageWriter: Sendable {
 
     /// Appends a header with octets of an indexed message.
     package mutating func header(_ name: StaticString, octets slice: ArraySlice<UInt8>) {
-        octets.append(addingCapacity: name.utf8CodeUnitCount + slice.count + 4) { output in
+        slice.withUnsafeBufferPointer { header(name, $0) }
+    }
+
+    /// Appends a header with octets as they are.
+    package mutating func header(_ name: StaticString, octets array: [UInt8]) {
+        array.withUnsafeBufferPointer { header(name, $0) }
+    }
+
+    private mutating func header(_ name: StaticString, _ value: UnsafeBufferPointer<UInt8>) {
+        octets.append(addingCapacity: name.utf8CodeUnitCount + value.count + 4) { output in
             output.append(name)
             output.append(": ")
-            output.append(slice)
+            output.append(value)
             output.append("\r\n")
         }
     }
@@ -146,15 +163,19 @@ package struct MessageWriter: Sendable {
 }
 
 extension OutputSpan<UInt8> {
-    @inline(__always) fileprivate mutating func append(_ text: StaticString) {
+    @inline(__always) mutating func append(_ text: StaticString) {
         append(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    @inline(__always) fileprivate mutating func append(_ slice: ArraySlice<UInt8>) {
+    @inline(__always) mutating func append(_ slice: ArraySlice<UInt8>) {
         slice.withUnsafeBufferPointer { append($0) }
     }
 
-    @inline(__always) private mutating func append(_ octets: UnsafeBufferPointer<UInt8>) {
+    @inline(__always) mutating func append(_ array: [UInt8]) {
+        array.withUnsafeBufferPointer { append($0) }
+    }
+
+    @inline(__always) fileprivate mutating func append(_ octets: UnsafeBufferPointer<UInt8>) {
         precondition(octets.count <= freeCapacity)
         withUnsafeMutableBufferPointer { buffer, count in
             guard let source = octets.baseAddress, let target = buffer.baseAddress else { return }
@@ -163,7 +184,7 @@ extension OutputSpan<UInt8> {
         }
     }
 
-    fileprivate mutating func append(decimal number: UInt) {
+    mutating func append(decimal number: UInt) {
         if number >= 10 { append(decimal: number / 10) }
         append(UInt8(48 + number % 10))
     }
