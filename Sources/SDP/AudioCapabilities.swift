@@ -64,7 +64,9 @@ package struct AudioCodec: Hashable, Sendable {
 func sameName(_ left: String, _ right: String) -> Bool {
     if left == right { return true }
     guard left.utf8.count == right.utf8.count else { return false }
-    return zip(left.utf8, right.utf8).allSatisfy { lower($0) == lower($1) }
+    var rest = right.utf8.makeIterator()
+    for octet in left.utf8 where rest.next().map(lower) != lower(octet) { return false }
+    return true
 }
 
 func lower(_ byte: UInt8) -> UInt8 {

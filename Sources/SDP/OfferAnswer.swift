@@ -136,7 +136,8 @@ package struct OfferAnswer: Sendable {
 
     /// The proto of our line stays what it is as long as it says the truth (`RTP/SAVPF` of their offer, say).
     private mutating func setTransport(isSecure: Bool) {
-        guard transport.uppercased().hasPrefix("RTP/SAVP") != isSecure else { return }
+        let wasSecure = transport != "RTP/AVP" && transport.uppercased().hasPrefix("RTP/SAVP")
+        guard wasSecure != isSecure else { return }
         transport = isSecure ? "RTP/SAVP" : "RTP/AVP"
     }
 
@@ -157,7 +158,7 @@ package struct OfferAnswer: Sendable {
     /// Answers an offer and makes its agreement the one that holds. On an error nothing has changed.
     package mutating func answer(to offer: SessionDescription) throws(OfferAnswerError) -> [UInt8] {
         guard !isOffering else { throw .glare }
-        var found = try offer.read { (lines) throws(OfferAnswerError) in try readOffer(lines) }
+        var found = try read(offer: offer)
         found.agreement.secure = found.crypto.map { secure.accept($0) }
         secure.replaced(agreement?.secure, by: found.agreement.secure)
         agreement = found.agreement
@@ -178,7 +179,7 @@ package struct OfferAnswer: Sendable {
     package func refusal(of offer: SessionDescription) -> OfferAnswerError? {
         guard !isOffering else { return .glare }
         do throws(OfferAnswerError) {
-            _ = try offer.read { (lines) throws(OfferAnswerError) in try readOffer(lines) }
+            _ = try read(offer: offer)
             return nil
         } catch {
             return error

@@ -14,7 +14,11 @@ extension OfferAnswer {
 
     /// Takes the audio line in use when it is still usable, else the first usable one (RFC 3264 section 5.1 lets an offer have
     /// several); the others are refused in place.
-    func readOffer(_ offer: DescriptionLines) throws(OfferAnswerError) -> Accepted {
+    func read(offer: SessionDescription) throws(OfferAnswerError) -> Accepted {
+        try offer.read { (lines) throws(OfferAnswerError) in try readOffer(lines) }
+    }
+
+    private func readOffer(_ offer: DescriptionLines) throws(OfferAnswerError) -> Accepted {
         var refusal = OfferAnswerError.noAudio
         if let audioSlot, let found = firstUsable(offer, only: audioSlot, &refusal) { return found }
         // Of a plain and an encrypted line for the same audio the encrypted one is meant to be better.
@@ -111,7 +115,7 @@ extension OfferAnswer {
         var formats: [AudioFormat] = []
         var foreign: [AudioFormat] = []
         var send: UInt8?
-        eachFormat(of: theirs, line, offered: offeredFormats) { format in
+        eachFormat(of: theirs, line, offered: offeredFormats) { [offeredFormats] format in
             guard let ours = offeredFormats.first(where: { $0.codec.isSameEncoding(as: format.codec) }) else { return true }
             if send == nil { send = format.payload }
             formats.append(ours)
@@ -196,7 +200,7 @@ extension OfferAnswer {
 
     private func choose(from medium: PartLines, _ line: MediumField) -> AudioFormat? {
         var chosen: (format: AudioFormat, rank: Int)?
-        eachFormat(of: medium, line, offered: []) { format in
+        eachFormat(of: medium, line, offered: []) { [capabilities] format in
             if capabilities.preference == .theirs {
                 chosen = (format, 0)
                 return false

@@ -20,11 +20,12 @@ extension OfferAnswer {
 
     func writeAnswer(to offer: SessionDescription, _ agreement: AudioAgreement) -> [UInt8] {
         var writer = begin()
-        writeMedia(like: offer, into: &writer) {
+        func audio(_ writer: inout DescriptionWriter) {
             write(
                 agreement.formats, agreement.direction, agreement.packetTime, mux: agreement.rtcpMux,
-                crypto: agreement.secure.map { [$0.answer] } ?? [], into: &$0)
+                crypto: agreement.secure.map { [$0.answer] } ?? [], into: &writer)
         }
+        writeMedia(like: offer, into: &writer, audio)
         return writer.octets
     }
 

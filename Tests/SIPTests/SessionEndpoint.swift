@@ -120,7 +120,11 @@ struct SessionEndpoint {
         guard message.method == .invite, (try? message.to().tag) == nil, session == nil else {
             return respond(id, 481, message.response(481, tag: [57]), now)
         }
-        session = try? InviteSession(answering: message, transaction: id, end: end, sessionTimer: timer, seed: seed)
+        let tag = layer.newToken()
+        session = (try? Dialog(answering: message, localTag: tag)).map {
+            InviteSession(
+                answering: message, in: $0, localTag: tag, transaction: id, end: end, sessionTimer: timer, seed: seed)
+        }
         if let minimum = session?.sessionTimer.refusal(of: message) {
             session = nil
             var writer = MessageWriter()

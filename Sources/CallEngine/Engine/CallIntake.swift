@@ -74,9 +74,11 @@ extension CallShard {
         let call = Call(id: newID(), direction: .inbound, shard: self, hop: hop)
         let session: CallSession
         do throws(ParseError) {
+            let tag = endpoint.newToken()
+            let dialog = try Dialog(answering: invite, localTag: tag)
             session = CallSession(
-                try InviteSession(
-                    answering: invite, transaction: id,
+                InviteSession(
+                    answering: invite, in: dialog, localTag: tag, transaction: id,
                     end: localEnd(hop.transport, local, secure: hop.transport.isSecure && invite.beginsSecureDialog),
                     timers: endpoint.timers, sessionTimer: settings.sessionTimer, seed: newSeed()))
         } catch {

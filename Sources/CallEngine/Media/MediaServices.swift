@@ -120,7 +120,12 @@ package final class MediaServices {
     @exclusivity(unchecked) private var random: SeededRandom
     /// What the last session could do: most have the same settings.
     @exclusivity(unchecked) private var known: (codecs: [String], capabilities: AudioCapabilities)?
-    private var silences: [Audio.AudioCodec: [Int: EncodedPrompt]] = [:]
+    private var silences: [SilenceKind: EncodedPrompt] = [:]
+
+    private struct SilenceKind: Hashable {
+        var codec: Audio.AudioCodec
+        var packetTime: Int
+    }
     /// Payloads beyond that are not decoded or forwarded.
     static let mostPayload = 4096
     /// Of what detectors take, in Hz: keys, tones and speech are told by what the telephone always carried.
@@ -179,10 +184,11 @@ package final class MediaServices {
 
     /// What a session sends while nothing plays. Codecs come in few variants, so all of them are kept.
     func silence(_ codec: Audio.AudioCodec, packetTime: Int) -> EncodedPrompt {
-        if let known = silences[codec]?[packetTime] { return known }
+        let kind = SilenceKind(codec: codec, packetTime: packetTime)
+        if let known = silences[kind] { return known }
         if silences.count >= 64 { silences = [:] }
         let made = EncodedPrompt.silence(codec, packetTime: packetTime)
-        silences[codec, default: [:]][packetTime] = made
+        silences[kind] = made
         return made
     }
 

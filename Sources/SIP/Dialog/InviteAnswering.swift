@@ -4,24 +4,22 @@
 package import Basics
 
 extension InviteSession {
-    /// A session for an INVITE outside a dialog. Throws when no dialog can be made of it (no usable Contact): answer 400.
+    /// A session for an INVITE outside a dialog, with the dialog that was made of it. Where none can be made, answer 400.
     package init(
-        answering invite: Message, transaction: TransactionID, end: LocalEnd, timers: TransactionTimers = TransactionTimers(),
-        sessionTimer: SessionTimer.Settings = SessionTimer.Settings(), seed: UInt64
-    ) throws(ParseError) {
-        var tokens = TokenSource(seed: seed)
-        let tag = tokens.token()
-        let dialog = try Dialog(answering: invite, localTag: tag)
+        answering invite: Message, in dialog: Dialog, localTag: [UInt8], transaction: TransactionID, end: LocalEnd,
+        timers: TransactionTimers = TransactionTimers(), sessionTimer: SessionTimer.Settings = SessionTimer.Settings(),
+        seed: UInt64
+    ) {
         state = .early
         isCaller = false
         self.end = end
         latestInvite = .theirs(invite)
         inviteTransaction = transaction
         self.dialog = dialog
-        localTag = tag
+        self.localTag = localTag
         self.timers = timers
         self.sessionTimer = SessionTimer(sessionTimer)
-        self.tokens = tokens
+        tokens = TokenSource(seed: seed)
     }
 
     /// Mutating so that the session is not copied to be read.

@@ -105,9 +105,12 @@ func hexadecimal(_ value: UInt64, after prefix: StaticString = "") -> [UInt8] {
     var octets: [UInt8] = []
     octets.append(addingCapacity: prefix.utf8CodeUnitCount + 16) { output in
         output.append(prefix)
-        for index in 0..<16 {
-            let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - index * 4)) & 15
-            output.append(digit < 10 ? 48 + digit : 87 + digit)
+        output.withUnsafeMutableBufferPointer { buffer, count in
+            for shift: UInt64 in stride(from: 60, through: 0, by: -4) {
+                let digit = UInt8(truncatingIfNeeded: value >> shift) & 15
+                buffer.initializeElement(at: count, to: digit < 10 ? 48 + digit : 87 + digit)
+                count += 1
+            }
         }
     }
     return octets

@@ -113,6 +113,18 @@ package struct MessageWriter: Sendable {
         slice.withUnsafeBufferPointer { header(name, $0) }
     }
 
+    /// Appends a header with a range of an indexed message.
+    mutating func header(_ name: StaticString, _ range: OctetRange, of message: Message) {
+        message.octets.withUnsafeBufferPointer { header(name, UnsafeBufferPointer(rebasing: $0[range.indices])) }
+    }
+
+    /// Appends a range of an indexed message.
+    mutating func append(_ range: OctetRange, of message: Message) {
+        message.octets.withUnsafeBufferPointer { source in
+            octets.append(addingCapacity: range.count) { $0.append(UnsafeBufferPointer(rebasing: source[range.indices])) }
+        }
+    }
+
     /// Appends a header with octets as they are.
     package mutating func header(_ name: StaticString, octets array: [UInt8]) {
         array.withUnsafeBufferPointer { header(name, $0) }

@@ -17,26 +17,33 @@ extension MessageWriter {
         copyVias(request, source)
         if recordRoute {
             for row in request.rows where row.kind == .recordRoute {
-                header("Record-Route", octets: request[row.value])
+                header("Record-Route", row.value, of: request)
             }
         }
-        if request.index.from != nil { header("From", octets: request.fromValue) }
+        if let from = request.index.from { header("From", from.value, of: request) }
         if let to = request.index.to {
-            append("To: ")
-            var value = request[to.value]
             if let tag, status > 100 || !tag.isEmpty, ((try? to.parts.get())?.tag ?? .none).isEmpty {
+                append("To: ")
                 // A semicolon at its end is let through in what comes; two in a row are a fault.
-                while let last = value.last, last == Octet.semicolon || Octet.isBlank(last) { value = value.dropLast() }
-                append(value)
+                append(withoutEnd(to.value, of: request.octets), of: request)
                 append(";tag=")
                 append(tag)
+                endLine()
             } else {
-                append(value)
+                header("To", to.value, of: request)
             }
-            endLine()
         }
-        if request.index.callID != nil { header("Call-ID", octets: request.callID) }
-        if let row = request.firstRow(.cSeq) { header("CSeq", octets: request[row.value]) }
+        if let callID = request.index.callID { header("Call-ID", callID, of: request) }
+        if let row = request.firstRow(.cSeq) { header("CSeq", row.value, of: request) }
+    }
+
+    /// The value without semicolons and blanks at its end.
+    private func withoutEnd(_ value: OctetRange, of octets: [UInt8]) -> OctetRange {
+        var result = value
+        while !result.isEmpty, octets[Int(result.end) - 1] == Octet.semicolon || Octet.isBlank(octets[Int(result.end) - 1]) {
+            result.end -= 1
+        }
+        return result
     }
 
     private mutating func copyVias(_ request: Message, _ source: SocketAddress?) {
@@ -44,33 +51,31 @@ extension MessageWriter {
         for row in request.rows where row.kind == .via {
             append("Via: ")
             if let source, let top, top.value == row.value, let via = try? top.parts.get() {
-                copyTopVia(request.octets, row.value, via, source)
+                copyTopVia(request, row.value, via, source)
             } else {
-                append(request[row.value])
+                append(row.value, of: request)
             }
             endLine()
         }
     }
 
     /// The first value of the row, with `received` when sent-by is not the source, and `rport` filled when it was asked for.
-    private mutating func copyTopVia(_ octets: [UInt8], _ row: OctetRange, _ via: ViaParts, _ source: SocketAddress) {
-        var start = Int(row.start)
-        var end = Int(via.range.end)
+    private mutating func copyTopVia(_ request: Message, _ row: OctetRange, _ via: ViaParts, _ source: SocketAddress) {
+        var rest = OctetRange(Int(row.start), Int(via.range.end))
         if via.hasRport {
             let rport = via.rportParameter
-            append(octets[start..<(Int(rport.start) + 5)])
+            append(OctetRange(Int(rest.start), Int(rport.start) + 5), of: request)
             append("=")
             append(Int(source.port))
-            start = Int(rport.end)
+            rest.start = rport.end
         }
-        while end > start, Octet.isBlank(octets[end - 1]) || octets[end - 1] == Octet.semicolon { end -= 1 }
-        append(octets[start..<end])
+        append(withoutEnd(rest, of: request.octets), of: request)
         // RFC 3581 section 4: with rport, received is always there.
-        if !via.hasReceived, via.hasRport || !isSentBy(octets[via.host.indices], source.ip) {
+        if !via.hasReceived, via.hasRport || !isSentBy(request[via.host], source.ip) {
             append(";received=")
             if case .v4 = source.ip { append(source.ip) } else { append(safe: source.ip.description) }
         }
-        append(octets[Int(via.range.end)..<Int(row.end)])
+        append(OctetRange(Int(via.range.end), Int(row.end)), of: request)
     }
 
     private func isSentBy(_ host: ArraySlice<UInt8>, _ ip: IPAddress) -> Bool {
