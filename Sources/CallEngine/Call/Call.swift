@@ -142,11 +142,9 @@ package final class Call {
         guard let session else { return }
         var actions = shard.takeActions()
         event(&session.machine, &actions)
-        var next = 0
-        while next < actions.count {
-            perform(actions[next])
-            next += 1
-        }
+        // From the end, so that each is moved out.
+        actions.reverse()
+        while let action = actions.popLast() { perform(action) }
         shard.giveBack(&actions)
         let deadline = CallSession.nextDeadline(&session.machine)
         guard deadline < wakesAt else { return }
@@ -162,8 +160,8 @@ package final class Call {
         update { if $0.nextDeadline <= now { $0.fire(at: now, into: &$1) } }
     }
 
-    private func perform(_ action: SessionAction) {
-        switch action {
+    private func perform(_ action: consuming SessionAction) {
+        switch consume action {
         case .send(let request): send(request)
         case .sendACK(let ack): shard.endpoint.sendDirect(ack.octets, to: nextHop(ack))
         case .respond(let id, let status, let octets): respond(id, status, octets)

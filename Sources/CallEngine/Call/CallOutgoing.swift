@@ -47,7 +47,7 @@ extension Call {
         }
         let tag = shard.endpoint.newToken()
         var end = shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips)
-        if let contact = route?.way?.contact { end.contact = contact }
+        if let contact = route?.way?.contact { end = end.with(contact: contact) }
         let placing = Placing(
             uri: target.requestURI, from: shard.fromValue(from, displayName, local, tag: tag), tag: tag, to: target.to,
             callID: shard.newCallID(at: local), cSeq: 1, end: end, offer: localDescription,

@@ -66,7 +66,7 @@ extension Call {
         self.hop.host = shard.endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport)
         let local = shard.endpoint.localAddress(to: hop)
         session.machine.end = shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips)
-        if let contact = route?.way?.contact { session.machine.end.contact = contact }
+        if let contact = route?.way?.contact { session.machine.end = session.machine.end.with(contact: contact) }
         placeAgain()
     }
 

@@ -72,30 +72,27 @@ extension CallShard {
         counters.incoming += 1
         let local = endpoint.localAddress(to: hop)
         let call = Call(id: newID(), direction: .inbound, shard: self, hop: hop)
-        let session: CallSession
-        do throws(ParseError) {
-            let tag = endpoint.newToken()
-            let dialog = try Dialog(answering: invite, localTag: tag)
-            session = CallSession(
-                InviteSession(
-                    answering: invite, in: dialog, localTag: tag, transaction: id,
-                    end: localEnd(hop.transport, local, secure: hop.transport.isSecure && invite.beginsSecureDialog),
-                    timers: endpoint.timers, sessionTimer: settings.sessionTimer, seed: newSeed()))
-        } catch {
+        let tag = endpoint.newToken()
+        guard let dialog = try? Dialog(answering: invite, localTag: tag) else {
             gate.leave()
             return refuse(invite, id, hop, 400, [])
         }
-        if let minimum = session.machine.sessionTimer.refusal(of: invite) {
+        if let minimum = SessionTimer(settings.sessionTimer).refusal(of: invite) {
             gate.leave()
             return refuse(invite, id, hop, 422, minimum)
         }
+        let session = CallSession(
+            InviteSession(
+                answering: invite, in: dialog, localTag: tag, transaction: id,
+                end: localEnd(hop.transport, local, secure: hop.transport.isSecure && invite.beginsSecureDialog),
+                timers: endpoint.timers, sessionTimer: settings.sessionTimer, seed: newSeed()))
         call.session = session
         call.lineIndex = line
         if !user.isEmpty { call.user = user }
         call.device = device
         call.place = calls.add(call)
         beginTrace(of: call, invite)
-        call.register(callID: invite.callID, tag: session.machine.localTag[...])
+        call.register(callID: invite.callID, tag: tag[...])
         endpoint.expectCancel(of: id, for: call)
         if invite.has(.replaces) {
             if ShardChoice.index(ofCallID: invite.callID, count: shardCount) != index {

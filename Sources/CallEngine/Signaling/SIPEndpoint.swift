@@ -43,8 +43,9 @@ package final class SIPEndpoint {
     private let sender: any MessageSender
     private let hostNames: HostNames
     @exclusivity(unchecked) private var layer: TransactionLayer
-    /// What the layer asked for and is not done yet.
+    /// What the layer asked for and is not done yet: `actions` in order, and before them `next` from its end, so that each is moved out.
     @exclusivity(unchecked) private var actions: [TransactionAction] = []
+    @exclusivity(unchecked) private var next: [TransactionAction] = []
     @exclusivity(unchecked) private var isPerforming = false
     @exclusivity(unchecked) private var isStopped = false
     @exclusivity(unchecked) private var timer: LoopTimer?
@@ -233,18 +234,17 @@ package final class SIPEndpoint {
     private func perform() {
         guard !isPerforming else { return }
         isPerforming = true
-        var next = 0
-        while next < actions.count {
-            perform(actions[next])
-            next += 1
+        while !actions.isEmpty {
+            swap(&actions, &next)
+            next.reverse()
+            while let action = next.popLast() { perform(action) }
         }
-        actions.removeAll(keepingCapacity: true)
         isPerforming = false
         setTimer()
     }
 
-    private func perform(_ action: TransactionAction) {
-        switch action {
+    private func perform(_ action: consuming TransactionAction) {
+        switch consume action {
         case .send(let octets, let hop): sendDirect(octets, to: hop)
         case .request(let message, let id, let hop): dispatch(message, id, hop)
         case .acknowledgement(let message, _): user(of: message)?.acknowledged(message)

@@ -2,16 +2,16 @@
 
 package import Basics
 
-/// This end of a call, as octets that are ready to be written.
-package struct LocalEnd: Sendable {
-    package var transport: Transport
+/// This end of a call, as octets that are ready to be written. It never changes, so that all calls over one socket share it.
+package final class LocalEnd: Sendable {
+    package let transport: Transport
     /// Host and port for Via: `192.0.2.1:5060`.
-    package var sentBy: [UInt8]
+    package let sentBy: [UInt8]
     /// The value of Contact: `<sip:bot@192.0.2.1:5060>`.
-    package var contact: [UInt8]
+    package let contact: [UInt8]
     /// Whole header rows, each ended by CRLF, for requests and for answers that make or change a dialog:
     /// Allow, Supported, User-Agent.
-    package var headers: [UInt8]
+    package let headers: [UInt8]
 
     /// - Parameters:
     ///   - host: stands for the address where that is of no use to the peer.
@@ -43,6 +43,16 @@ package struct LocalEnd: Sendable {
         contact = writer.octets
         self.headers = headers
     }
+
+    private init(_ end: LocalEnd, contact: [UInt8]) {
+        transport = end.transport
+        sentBy = end.sentBy
+        headers = end.headers
+        self.contact = contact
+    }
+
+    /// This end with another value of Contact.
+    package func with(contact: [UInt8]) -> LocalEnd { LocalEnd(self, contact: contact) }
 }
 
 extension LocalEnd {
@@ -51,11 +61,9 @@ extension LocalEnd {
         guard let colon = contact.firstIndex(of: Octet.colon), let close = contact.lastIndex(of: Octet.greater) else {
             return self
         }
-        var result = self
-        result.contact =
-            contact[...colon] + Array("\(Self.escaped(user: user))@".utf8) + contact[(colon + 1)..<close]
-            + Array(";\(parameter)=\(value)>".utf8)
-        return result
+        return with(
+            contact: contact[...colon] + Array("\(Self.escaped(user: user))@".utf8) + contact[(colon + 1)..<close]
+                + Array(";\(parameter)=\(value)>".utf8))
     }
 
     /// A user name as the user part of a URI (RFC 3261 section 25.1).
@@ -106,11 +114,11 @@ func hexadecimal(_ value: UInt64, after prefix: StaticString = "") -> [UInt8] {
     octets.append(addingCapacity: prefix.utf8CodeUnitCount + 16) { output in
         output.append(prefix)
         output.withUnsafeMutableBufferPointer { buffer, count in
-            for shift: UInt64 in stride(from: 60, through: 0, by: -4) {
-                let digit = UInt8(truncatingIfNeeded: value >> shift) & 15
-                buffer.initializeElement(at: count, to: digit < 10 ? 48 + digit : 87 + digit)
-                count += 1
+            for index in 0..<16 {
+                let digit = UInt8(truncatingIfNeeded: value >> UInt64(60 - index * 4)) & 15
+                buffer[count + index] = digit < 10 ? 48 + digit : 87 + digit
             }
+            count += 16
         }
     }
     return octets
