@@ -47,6 +47,45 @@ struct DissectorTests {
         #expect(try packets.lines("(\(own) || \(rtp) || \(rtcp)) && (\(complaints))") == [])
     }
 
+    @Test("calls that go on by a bridge and by a redirection tell their history, and texts go, without a complaint")
+    func history() throws {
+        let last = try EngineUnderTest { call, _ in
+            try await call.answer()
+            try await call.stay(.milliseconds(300))
+            call.hangUp(.normal)
+        }
+        let target = "sip:last@127.0.0.1:\(last.udpPort)"
+        let busy = "sip:busy@127.0.0.1:\(last.udpPort)"
+        let middle = try EngineUnderTest { call, notes in
+            if call.info.to.user == "moves" { return try call.redirect(to: [target]) }
+            let targets = ["line:nowhere/1", "sip:moves@127.0.0.1:9", target]
+            notes.add("\(try await call.bridge(BridgeRequest(targets: targets, order: .sequence)).outcome)")
+            _ = try await call.send(TextRequest("good bye", to: busy))
+        }
+        let caller = try EngineUnderTest()
+        defer { for engine in [last, middle, caller] { engine.close() } }
+        let capture = try Capture()
+        let headers = [CallHeader(name: "History-Info", value: "<sip:boss@h?Privacy=history&Reason=SIP%3Bcause%3D302>;index=1")]
+        caller.call(CallRequest(target: "sip:100@127.0.0.1:\(middle.udpPort)", headers: headers)) { call, _ in
+            _ = try await call.wait(for: .answered, timeout: .seconds(5))
+            _ = try await call.send(TextRequest("hello"))
+            try await call.stay(.seconds(12))
+        }
+        #expect(middle.reports(1).first?.notes == ["answered"])
+        #expect(caller.reports(1, within: .seconds(3)).count == 1)
+        caller.call(CallRequest(target: "sip:moves@127.0.0.1:\(middle.udpPort)")) { call, _ in
+            _ = try await call.wait(for: .answered, timeout: .seconds(5))
+        }
+        #expect(caller.reports(2, within: .seconds(3)).count == 2)
+        let packets = try capture.finish(sip: [last.udpPort, middle.udpPort, caller.udpPort])
+        let own = [last, middle, caller].map { "udp.port == \($0.udpPort)" }.joined(separator: " || ")
+        #expect(
+            try packets.count("sip contains \"History-Info\" && sip.Method == \"INVITE\" && udp.dstport == \(last.udpPort)") >= 1)
+        #expect(try packets.count("sip contains \"History-Info\" && sip.Status-Code == 302") >= 1)
+        #expect(try packets.count("sip.Method == \"MESSAGE\"") >= 2)
+        #expect(try packets.lines("(\(own)) && (_ws.malformed || _ws.expert.severity >= 0x600000)") == [])
+    }
+
     /// The ports of the audio lines of all descriptions.
     private static func mediaPorts(_ messages: [String]) -> [UInt16] {
         let lines = messages.flatMap { $0.split(separator: "\r\n") }.filter { $0.hasPrefix("m=audio ") }

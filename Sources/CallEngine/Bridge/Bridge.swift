@@ -37,6 +37,8 @@ final class Bridge {
     private var recording: Recording?
     /// The leg whose audio the caller hears.
     var heard: Call?
+    /// What legs are told of where the call has been; nil: nothing.
+    private var history: BridgeHistory?
     /// A transfer is under way (BridgeTransfer.swift).
     var isTransferring = false
     /// Who has asked for it.
@@ -46,6 +48,8 @@ final class Bridge {
         self.caller = caller
         self.request = request
         events = Mailbox(loop: caller.loop)
+        // What the flow says counts more than what came with the call.
+        if !request.headers.contains(where: { $0.name.lowercased() == "history-info" }) { history = BridgeHistory(of: caller) }
     }
 
     func run() async throws(CancellationError) -> BridgeResult {
@@ -119,6 +123,7 @@ final class Bridge {
         while !legs.isEmpty {
             guard let event = try await events.next(until: deadline) else {
                 results += legs.map { BridgeResult(outcome: .noAnswer, target: $0.target, status: $0.call.finalStatus) }
+                for leg in legs { history?.ended(leg.call, status: 408) }
                 leave(except: nil)
                 break
             }
@@ -134,6 +139,7 @@ final class Bridge {
             case .ended(let leg, let end):
                 guard let target = target(of: leg) else { continue }
                 legs.removeAll { $0.call === leg }
+                history?.ended(leg, status: leg.finalStatus)
                 if heard === leg { loseEarlyMedia() }
                 results.append(Self.result(of: end, target, status: leg.finalStatus))
             }
@@ -162,11 +168,11 @@ final class Bridge {
             outgoing.target = number
             if request.callerID == nil { outgoing.from = nil }
         }
-        // What the flow says counts more than what came with the call.
         let keepsCaller = outgoing.from == info.from.uri || outgoing.from == info.from.user
         outgoing.headers += caller.passedOn(keepsCaller: keepsCaller).filter { row in
             !request.headers.contains { $0.name.lowercased() == row.name.lowercased() }
         }
+        outgoing.history = history?.next()
         do throws(CallControlError) {
             let leg = try caller.shard.place(outgoing)
             if case .ended(let end) = leg.state { return Self.result(of: end, target) }

@@ -12,7 +12,7 @@ extension Call {
         return Self.party(address)
     }
 
-    /// Who was called before, the latest first: Diversion, or where there is none History-Info without its last entry, which is this call.
+    /// Who was called before, the latest first: Diversion, or where there is none History-Info.
     static func diversions(in invite: Message) -> [CallDiversion] {
         guard invite.has(.diversion) || invite.has(.historyInfo) else { return [] }
         if invite.has(.diversion) {
@@ -20,9 +20,8 @@ extension Call {
                 party(address).map { CallDiversion(party: $0, reason: address.parameters["reason"].map { text($0) } ?? "") }
             }
         }
-        let entries = (try? invite.addresses(.historyInfo)) ?? []
-        return entries.dropLast().reversed().compactMap { address in
-            party(address).map { CallDiversion(party: $0, reason: (try? address.uri())?.parameter("cause") ?? "") }
+        return HistoryInfo(invite).diversions.compactMap { address, reason in
+            party(address).map { CallDiversion(party: $0, reason: reason) }
         }
     }
 
@@ -34,7 +33,7 @@ extension Call {
         return invite.rows.compactMap { row in
             let isWanted =
                 switch row.kind {
-                case .diversion, .historyInfo: !hidesHistory
+                case .diversion: !hidesHistory
                 case .identity: keepsCaller
                 case .date: keepsCaller && invite.has(.identity)
                 default: false
@@ -46,6 +45,15 @@ extension Call {
     /// Whether the caller wants nobody to know who was called before (RFC 3323 section 4.2, RFC 7044 section 10.1).
     static func hidesHistory(_ invite: Message) -> Bool {
         guard let privacy = invite.header(.privacy)?.lowercased() else { return false }
-        return privacy.contains("history") || privacy.contains("header")
+        return ["history", "header", "session"].contains { privacy.contains($0) }
+    }
+
+    /// Whom the caller has called, as others may know it: of a registered line its address, not where it is reached.
+    var calledURI: [UInt8]? {
+        guard let uri = requestURI else { return nil }
+        if let line, let registration = line.registration, uri.parameter(LineDirectory.markName) != nil {
+            return Array("sip:\(LocalEnd.escaped(user: line.registeredUser))@\(registration.domain)".utf8)
+        }
+        return uri.target
     }
 }

@@ -79,12 +79,18 @@ extension Call {
         refuse(302, reason: nil, headers: rows + diversionRows())
     }
 
-    /// Who was called here, and who before (RFC 5806 section 4): for where the call goes now.
+    /// Who was called here, and who before (RFC 5806 section 4, RFC 7044 section 9.4): for where the call goes now.
     private func diversionRows() -> [CallHeader] {
-        guard let invite = session?.machine.invite, !Self.hidesHistory(invite), let called = try? invite.requestURI() else {
-            return []
-        }
-        return [CallHeader(name: "Diversion", value: "<\(called.description)>;reason=deflection")] + passedOn(keepsCaller: false)
+        guard let invite = session?.machine.invite, !Self.hidesHistory(invite), let called = calledURI,
+            let uri = try? invite.requestURI()
+        else { return [] }
+        var history = HistoryInfo(invite)
+        _ = history.note(called, for: uri)
+        let diversion = CallHeader(name: "Diversion", value: "<\(String(decoding: called, as: UTF8.self))>;reason=deflection")
+        return [diversion] + passedOn(keepsCaller: false)
+            + history.hidingPrivate().entries.map {
+                CallHeader(name: "History-Info", value: String(decoding: $0.value, as: UTF8.self))
+            }
     }
 
     /// The final answer of a refusal, and the call's end.

@@ -15,7 +15,7 @@ extension Call {
             guard limit > 0 else { return false }
             if redirections == nil { redirections = RedirectedCall(Redirections(from: target.uri, limit: limit)) }
             redirections?.targets.take(response)
-            // Who was called before is told on by who sent us away (RFC 5806, RFC 7044).
+            // Who was called before is told on by who sent us away (RFC 5806).
             addDiversions(of: response)
         }
         guard let redirections else { return false }
@@ -26,6 +26,7 @@ extension Call {
             }
             do throws(CallControlError) {
                 let next = try OutgoingTarget(redirect: uri, of: target, settings: shard.settings)
+                addHistory(from: target.uri, status, response, to: next.uri)
                 goOn(to: next)
                 return true
             } catch {
@@ -74,12 +75,26 @@ extension Call {
     private func addDiversions(of response: Message) {
         let known = String(decoding: addedRows, as: UTF8.self)
         var rows = MessageWriter(capacity: 128)
-        for row in response.rows where row.kind == .diversion || row.kind == .historyInfo {
+        for row in response.rows where row.kind == .diversion {
             let value = response.unfolded(row.value)
             guard !known.contains(value) else { continue }
-            rows.header(row.kind == .diversion ? "Diversion" : "History-Info", text: value)
+            rows.header("Diversion", text: value)
         }
         addedRows = rows.octets + addedRows
+    }
+
+    /// Where the call has been (RFC 7044 section 10.3): the history of our INVITE, where it has none that of who sent us away; then who was called,
+    /// with the reason, and who is called now.
+    private func addHistory(from old: URI, _ status: Int, _ response: Message?, to next: URI) {
+        guard let invite = session?.machine.invite, !Self.hidesHistory(invite) else { return }
+        var history = HistoryInfo(invite)
+        if history.entries.isEmpty, let response { history = HistoryInfo(response) }
+        let own = history.note(old.target, for: old)
+        history.fail(own, status: status)
+        history.append(next.target, own.dropLast() + [own[own.count - 1] + 1], .user, from: own)
+        let name = Array("History-Info:".utf8)
+        let others = addedRows.split(separator: 10, omittingEmptySubsequences: true).filter { !$0.starts(with: name) }
+        addedRows = others.flatMap { $0 + [10] } + (line?.keepsPrivate == true ? history : history.hidingPrivate()).rows
     }
 }
 

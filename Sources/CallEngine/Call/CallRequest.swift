@@ -18,6 +18,8 @@ package struct CallRequest: Sendable {
     package var headers: [CallHeader]
     /// The device of a registered user that is called; `target` then is for people only.
     package var device: Binding?
+    /// Where the call has been that is sent on; nil: it begins here.
+    var history: HistoryOfLeg?
     /// Whether what the call speaks that it will be connected with can be coded; nil: nobody knows. Codecs that could not be heard
     /// there are not offered.
     var partnerIsCoded: Bool?

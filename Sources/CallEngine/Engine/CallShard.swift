@@ -130,6 +130,7 @@ package final class CallShard {
         call.lineIndex = target.line
         call.partnerIsCoded = request.partnerIsCoded
         if !request.headers.isEmpty { call.addedRows = Call.rows(request.headers) }
+        if let history = request.history { call.addedRows += history.rows(to: target, line: call.line) }
         call.place = calls.add(call)
         beginTrace(of: call, target, from: request.from)
         if let way = target.device ?? call.line.flatMap({ lines.way(of: $0.name) }) {

@@ -150,7 +150,7 @@ import Testing
                 )
             ])
         #expect(scene.atIVR?.diversions.map { "\($0.party.user) \($0.reason)" } == ["second 302", "first "])
-        #expect(scene.values("History-Info").count == 1)
+        #expect(scene.values("History-Info").last == "<sip:+15550199@192.0.2.3>;index=1.1.1.1;mp=1.1.1")
     }
 
     @Test func aSignedIdentityIsPassedOnWhileItIsTrue() throws {

@@ -33,6 +33,7 @@ final class RegistrarTown {
             settings: {
                 $0.registrar = Self.settings(longest: longest)
                 $0.registrarFile = file
+                $0.redirects.limit = 2
             })
     }
 

@@ -1,0 +1,78 @@
+// History-Info as a value (RFC 7044): what is read, how entries are numbered, what is told to whom.
+
+import Basics
+import SIP
+import Testing
+
+@Suite struct HistoryInfoTests {
+    private func history(_ rows: String...) throws -> HistoryInfo {
+        let text = "INVITE sip:100@h SIP/2.0\r\n" + rows.map { "History-Info: \($0)\r\n" }.joined() + "\r\n"
+        return HistoryInfo(try Message(parsing: Array(text.utf8)))
+    }
+
+    private func values(_ history: HistoryInfo) -> [String] { history.entries.map { String(decoding: $0.value, as: UTF8.self) } }
+
+    // The numbers of section 10.3, with its own examples.
+    @Test(arguments: [
+        ([], "1"), (["<sip:100@h>;index=1"], "1"), (["<sip:a@h>;index=1, <sip:100@h;cause=302>;index=1.1"], "1.1"),
+        (["<sip:a@h>;index=1", "<sip:b@h>;index=1.1.2"], "1.1.2.0"), (["<sip:a@h>"], "1.0"), (["<sip:a@h>;index=1.x"], "1.0"),
+        (["<sip:100@H:5060>;index=1, <sip:b@h>;index=1.1"], "1")
+    ])
+    func ownEntries(rows: [String], index: String) throws {
+        var history = try rows.isEmpty ? HistoryInfo() : history(rows.joined(separator: ", "))
+        let count = history.entries.count
+        let own = history.note(Array("sip:100@h".utf8), for: try URI("sip:100@h;line=secret"))
+        #expect(own.map(String.init).joined(separator: ".") == index)
+        #expect(history.entries.count == count || values(history).last == "<sip:100@h>;index=\(index)")
+    }
+
+    @Test func targetsAndTheirReasons() throws {
+        var history = try history("<sip:boss@h?Privacy=history>;index=1", "sip:100@h;index=1.1;mp=1")
+        let own = history.note(Array("sip:100@h".utf8), for: try URI("sip:100@h"))
+        history.append(Array("sip:sales@pbx".utf8), own + [1], .user, from: own)
+        for index in [[1], [1, 1], [1, 1], [1, 1, 1], [7]] { history.fail(index, status: 302) }
+        #expect(
+            values(history) == [
+                "<sip:boss@h?Privacy=history&Reason=SIP%3Bcause%3D302>;index=1",
+                "<sip:100@h?Reason=SIP%3Bcause%3D302>;index=1.1;mp=1",
+                "<sip:sales@pbx?Reason=SIP%3Bcause%3D302>;index=1.1.1;mp=1.1"
+            ])
+        #expect(
+            values(history.hidingPrivate()) == [
+                "<sip:anonymous@anonymous.invalid>;index=1", "<sip:100@h?Reason=SIP%3Bcause%3D302>;index=1.1;mp=1",
+                "<sip:sales@pbx?Reason=SIP%3Bcause%3D302>;index=1.1.1;mp=1.1"
+            ])
+        // What is written is read as the same.
+        let message = try Message(parsing: Array("INVITE sip:a@h SIP/2.0\r\n".utf8) + history.rows + Array("\r\n".utf8))
+        #expect(HistoryInfo(message) == history)
+    }
+
+    @Test func whatWasSentOnByItsUser() throws {
+        let history = try history(
+            "<sip:boss@h?Reason=SIP%3Bcause%3D486%3Btext%3D%22Busy%22>;index=1, <sip:anna@h;cause=302>;index=1.1;mp=1",
+            "<sip:anna@192.0.2.9>;index=1.1.1;rc=1.1", "<sip:anna@192.0.2.9>;index=1.1.1.1;np=1.1.1",
+            "<sip:100@h>;index=1.1.1.1.1")
+        let told = history.diversions.map {
+            "\((try? $0.address.uri().user) ?? "") \($0.address.parameters["index"].map { text($0) } ?? "") \($0.reason)"
+        }
+        #expect(told == ["anna 1.1.1.1 ", "boss 1 486"])
+    }
+
+    @Test func oddOnes() throws {
+        #expect(values(try history("<sip:a@h>;index=1, <>, <sip:b", "\"A, B\" <sip:c@h>;index=1.1")).count == 2)
+        #expect(values(try history("<sip:a@h>;index=1,\r\n  <tel:+1;phone-context=x>;index=1.1")).count == 2)
+        let flood = Array(repeating: "<sip:a@h>;index=1", count: 500).joined(separator: ",")
+        #expect(try history(flood).entries.count == 64)
+    }
+
+    // Nothing of how somebody is reached is part of whom was called.
+    @Test(arguments: [
+        ("sip:100@h;transport=tcp;line=x?Subject=y", "sip:100@h"), ("sips:a%20b@H:5071;ob", "sips:a%20b@H:5071"),
+        ("sip:h", "sip:h"),
+        ("sip:a:pw@h", "sip:a@h"), ("sip:[2001:db8::1]:5060;lr", "sip:[2001:db8::1]:5060"), ("tel:+1;phone-context=x", "tel:+1"),
+        ("sip:a@h;gr=urn:uuid:1;ob", "sip:a@h;gr=urn:uuid:1"), ("sip:tgruu.1@h;gr", "sip:tgruu.1@h;gr")
+    ])
+    func targets(uri: String, target: String) throws {
+        #expect(String(decoding: try URI(uri).target, as: UTF8.self) == target)
+    }
+}
