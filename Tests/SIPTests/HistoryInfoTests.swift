@@ -65,6 +65,32 @@ import Testing
         #expect(try history(flood).entries.count == 64)
     }
 
+    // Whatever came, what is made of it is read as the same.
+    @Test func garbage() throws {
+        let pieces = [
+            "<sip:a@h", "sip:b@h", ">", "<", ";index=1.1", ";index=", ";mp=1", "?Privacy=history", "?Reason=SIP%3Bcause%3D302",
+            ",", "\"",
+            "\"A, \\\" B\" ", " ", "\r\n ", "\t", "%", "tel:+1", ":", "ä", "\u{0}", "*", "=", "1.2.3", "sip:[::1]"
+        ]
+        var random = SeededRandom(seed: 7044)
+        var kept = 0
+        for _ in 0..<20_000 {
+            let value = (0..<Int.random(in: 1...9, using: &random)).map { _ in pieces.randomElement(using: &random)! }.joined()
+            guard let message = try? Message(parsing: Array("INVITE sip:100@h SIP/2.0\r\nHistory-Info: \(value)\r\n\r\n".utf8))
+            else {
+                continue
+            }
+            var history = HistoryInfo(message)
+            _ = history.note(Array("sip:100@h".utf8), for: try message.requestURI())
+            for entry in history.entries { history.fail(entry.index, status: 486) }
+            let rows = history.hidingPrivate().rows
+            let again = HistoryInfo(try Message(parsing: Array("INVITE sip:a@h SIP/2.0\r\n".utf8) + rows + Array("\r\n".utf8)))
+            #expect(again.rows == rows, "\(value.debugDescription)")
+            kept += history.entries.count > 1 ? 1 : 0
+        }
+        #expect(kept > 500)
+    }
+
     // Nothing of how somebody is reached is part of whom was called.
     @Test(arguments: [
         ("sip:100@h;transport=tcp;line=x?Subject=y", "sip:100@h"), ("sips:a%20b@H:5071;ob", "sips:a%20b@H:5071"),

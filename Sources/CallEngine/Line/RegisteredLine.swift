@@ -20,6 +20,8 @@ final class RegisteredLine {
     /// The registrar's address that is in use, and the contact that was registered by it.
     private var hop: Hop?
     private var contact: [UInt8] = []
+    /// This end's address then.
+    private var ownAddress: SocketAddress?
 
     /// Signs of life to a registrar that sees us behind NAT: most NATs forget a UDP mapping after 30 seconds or more.
     static let keepAliveInterval = Duration.seconds(25)
@@ -64,6 +66,13 @@ final class RegisteredLine {
     func lost(_ failed: Hop) {
         guard let hop, hop.transport != .udp, hop.address == failed.address else { return }
         machine.lostFlow(at: shard.loop.now)
+        setTimer()
+    }
+
+    /// Registers anew when this host has another address on the way to the registrar. A stream ends by itself then.
+    func checkAddress() {
+        guard let hop, hop.transport == .udp, let ownAddress, shard.endpoint.localAddress(to: hop) != ownAddress else { return }
+        machine.addressChanged(at: shard.loop.now)
         setTimer()
     }
 
@@ -125,6 +134,7 @@ final class RegisteredLine {
         hop.host = shard.endpoint.hostNumber(settings.server, path: settings.path, over: hop.transport)
         self.hop = hop
         let local = shard.endpoint.localAddress(to: hop)
+        ownAddress = local
         let end = shard.localEnd(hop.transport, local, secure: false).marked(
             user: settings.registeredUser, parameter: LineDirectory.markName, value: mark)
         contact = end.contact

@@ -8,6 +8,9 @@ import SIP
 final class ShardLines {
     private var lines: [RegisteredLine] = []
     private var monitors: [TrunkMonitor] = []
+    private var watch: LoopTimer?
+    /// How often this host's addresses are looked at.
+    private static let watchInterval = Duration.seconds(5)
     /// First registrations a second: thousands of lines do not all knock at once.
     private static let startRate = 100
 
@@ -25,6 +28,14 @@ final class ShardLines {
             line.start(after: .milliseconds(index * 1000 / Self.startRate))
         }
         shard.endpoint.onHopFailed = { [weak self] hop in self?.lost(hop) }
+        if !lines.isEmpty { watchAddresses(on: shard.loop) }
+    }
+
+    private func watchAddresses(on loop: EventLoop) {
+        watch = loop.schedule(after: Self.watchInterval) { [unowned self] in
+            for line in lines { line.checkAddress() }
+            watchAddresses(on: loop)
+        }
     }
 
     private func lost(_ hop: Hop) {
@@ -33,12 +44,14 @@ final class ShardLines {
 
     /// Tells the registrars, and watches no more; the directory says when all have answered.
     func stop() {
+        watch?.cancel()
         for monitor in monitors { monitor.close() }
         monitors = []
         for line in lines { line.stop() }
     }
 
     func close() {
+        watch?.cancel()
         for line in lines { line.close() }
         for monitor in monitors { monitor.close() }
         lines = []

@@ -1,4 +1,5 @@
-// The address that a peer should know of this end: for Via, Contact and SDP. A route is looked up once for each peer.
+// The address that a peer should know of this end: for Via, Contact and SDP. A route is looked up once for each peer in ten seconds: addresses of
+// this host come and go.
 
 package import Basics
 package import Reactor
@@ -11,7 +12,8 @@ package struct LocalAddressing {
     private let datagrams: [SocketAddress]
     private let streams: [Transport: [SocketAddress]]
     package let external: IPAddress?
-    private var known: [IPAddress: IPAddress] = [:]
+    private var known: [IPAddress: (own: IPAddress, until: Instant)] = [:]
+    private static let lifetime = Duration.seconds(10)
     /// Peers that are remembered; then it starts anew.
     private static let capacity = 10_000
 
@@ -61,10 +63,12 @@ package struct LocalAddressing {
     }
 
     private mutating func address(toReach peer: IPAddress, on loop: EventLoop) -> IPAddress {
-        if let found = known[peer] { return found }
-        let found = loop.localAddress(toReach: peer) ?? (peer.isV6 ? IPAddress.v6(0, 1) : .loopback4)
+        let now = loop.now
+        if let found = known[peer], found.until > now { return found.own }
+        // Without a way there the latest one counts: it may come back.
+        let found = loop.localAddress(toReach: peer) ?? known[peer]?.own ?? (peer.isV6 ? IPAddress.v6(0, 1) : .loopback4)
         if known.count >= Self.capacity { known.removeAll() }
-        known[peer] = found
+        known[peer] = (found, now + Self.lifetime)
         return found
     }
 }

@@ -4,8 +4,9 @@
 //
 //   state     event                        next      actions
 //   idle      start                        waiting
-//   waiting   its time                     asking    register
-//   kept      its time (refresh), lostFlow asking    register
+//   waiting   its time, addressChanged     asking    register
+//   kept      its time (refresh), lostFlow, addressChanged
+//                                          asking    register
 //   asking    401, 407 with an answer      asking    register        (at most 4 in a row)
 //             423                          asking    register        with the registrar's Min-Expires
 //             439                          asking    register        without a flow (RFC 5626 section 11.6)
@@ -103,7 +104,13 @@ package struct Registration: Sendable {
         ask(into: &actions)
     }
 
-    /// The connection of the flow ended, or this end's address changed: the registrar knows a way that leads nowhere.
+    /// This end has another address on the way to the registrar: what is registered leads nowhere, and what failed may work now.
+    package mutating func addressChanged(at now: Instant) {
+        guard state == .kept || state == .waiting else { return }
+        wake = min(wake, now + .milliseconds(tokens.number(in: 0...2000)))
+    }
+
+    /// The connection of the flow ended: the registrar knows a way that leads nowhere.
     package mutating func lostFlow(at now: Instant) {
         guard state == .kept else { return }
         // Many lines may lose one flow: not all in the same moment.

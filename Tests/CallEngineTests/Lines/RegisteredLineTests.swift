@@ -37,6 +37,39 @@ import Testing
         #expect(world.finish() == [])
     }
 
+    @Test func anotherAddressOfThisHostIsRegisteredAtOnce() throws {
+        let world = VirtualWorld(seed: 12)
+        world.network.hostAddress4 = IPAddress("192.0.2.1")!
+        let registrar = try ScriptedRegistrar(loop: world.loop, at: "192.0.2.9:5060")
+        let engine = try world.engine(
+            at: "192.0.2.1",
+            settings: {
+                $0.listeners = [.init(.udp, SocketAddress("0.0.0.0:5060")!)]
+                $0.lines = [Self.line("desk")]
+            })
+        engine.startLines()
+        world.loop.run(for: .seconds(60))
+        #expect(registrar.requests.count == 1)
+        world.network.hostAddress4 = IPAddress("192.0.2.77")!
+        world.loop.run(for: .seconds(20))
+        #expect(registrar.requests.count == 2)
+        #expect(registrar.requests.last?.message.header("Contact")?.contains("192.0.2.77") == true)
+        #expect(engine.lines.statuses.map(\.state) == [.registered])
+        // A line that waits after a failure tries again at once as well.
+        registrar.mode = .refuse(403)
+        world.network.hostAddress4 = IPAddress("192.0.2.78")!
+        world.loop.run(for: .seconds(20))
+        #expect(engine.lines.statuses.map(\.state) == [.failed] && registrar.requests.count == 3)
+        registrar.mode = .accept
+        world.network.hostAddress4 = IPAddress("192.0.2.79")!
+        world.loop.run(for: .seconds(20))
+        #expect(engine.lines.statuses.map(\.state) == [.registered] && registrar.requests.count == 4)
+        engine.stopLines()
+        world.loop.run(for: .seconds(1))
+        registrar.close()
+        #expect(world.finish() == [])
+    }
+
     @Test func aCallToTheRegisteredContactBelongsToItsLine() throws {
         let world = VirtualWorld(seed: 2)
         let registrar = try ScriptedRegistrar(loop: world.loop, at: "192.0.2.9:5060")
