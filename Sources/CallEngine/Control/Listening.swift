@@ -1,3 +1,4 @@
+import Audio
 package import Basics
 
 /// What to listen for in the audio of the far side.
@@ -15,6 +16,10 @@ package struct ListenRequest: Equatable, Sendable {
     package var beep = false
     /// Tell a person from an answering machine; listening begins with the answer then.
     package var answerer: AnswererSettings?
+    /// Look for this recording, by the path of its file.
+    package var reference: String?
+    /// The share of its sound that has to be heard; the rest is for loss and a start that was cut off.
+    package static var enoughOfReference: Double { ReferenceMatcher.enough }
 
     package init(speech: Bool = false, silence: Duration? = nil, tones: [[Double]] = [], progress: String? = nil) {
         self.speech = speech
@@ -39,11 +44,15 @@ package enum ListenEvent: Equatable, Sendable {
     case beep(frequency: Double, length: Duration, at: Instant)
     /// Once.
     case answerer(AnswererVerdict, at: Instant)
+    /// More of the reference has been heard: the share (0 to 1) of its sound.
+    case reference(share: Double, at: Instant)
+    /// The reference cannot be looked for; names the file. Once.
+    case referenceFailed(String)
 }
 
 /// A listener at work; `stop()` or the end of the call ends it. Belongs to the call's loop.
 package final class Listening {
-    /// Called for each event, in the turn in which the packet was read.
+    /// Called for each event, in the turn in which the packet was read; of a reference, when a worker has looked.
     package var onEvent: ((ListenEvent) -> Void)?
     /// Set by the engine.
     package var stopListening: (() -> Void)?

@@ -2,6 +2,7 @@
 
 import Audio
 import Basics
+import Reactor
 
 /// Hears the far side at 8 kHz, kept filled up with silence where nothing comes. Belongs to its session.
 final class AudioListener {
@@ -16,15 +17,16 @@ final class AudioListener {
     private let fax: FaxDetector?
     private let beep: BeepDetector?
     private var answerer: (blocks: SoundBlocks, judge: AnswererJudge)?
+    private let reference: ReferenceListener?
     private var position = 0
     /// What may still come late.
     private static let patience = Duration.milliseconds(200)
     private static let rate = MediaServices.listeningRate
 
-    init(_ request: ListenRequest, listening: Listening, start: Instant) {
+    init(_ request: ListenRequest, listening: Listening, services: MediaServices) {
         self.request = request
         self.listening = listening
-        self.start = start
+        start = services.loop.now
         let isForSpeech = request.speech || request.silence != nil
         speech = isForSpeech ? SpeechDetector(settings: SpeechDetector.Settings(silence: request.silence)) : nil
         let most = Double(Self.rate) / 2
@@ -37,6 +39,9 @@ final class AudioListener {
         fax = request.fax ? FaxDetector() : nil
         beep = request.beep || request.answerer != nil ? BeepDetector() : nil
         answerer = request.answerer.map { (SoundBlocks(), AnswererJudge($0)) }
+        reference = request.reference.map { path in
+            ReferenceListener(path, services: services) { [weak listening] in listening?.onEvent?($0) }
+        }
     }
 
     func hear(_ samples: UnsafeBufferPointer<Int16>, at now: Instant) {
@@ -47,6 +52,7 @@ final class AudioListener {
         fax?.process(samples) { listening.onEvent?(.fax($0.rawValue, at: now)) }
         answerer?.blocks.process(samples) { judge($0, now) }
         beep?.process(samples) { report($0, now) }
+        reference?.hear(samples)
     }
 
     /// Fills up with silence what did not come until `now`.
@@ -60,6 +66,7 @@ final class AudioListener {
         fax?.processMissing(missing) { listening.onEvent?(.fax($0.rawValue, at: now)) }
         answerer?.blocks.processMissing(missing) { judge($0, now) }
         beep?.processMissing(missing) { report($0, now) }
+        reference?.hear(repeatElement(0, count: missing))
     }
 
     private func instant(_ sample: Int, _ now: Instant) -> Instant {

@@ -35,12 +35,12 @@ extension MediaSession {
         recorder?.recording.stop()
     }
 
-    /// Reports speech, silence and tones of the far side.
+    /// Reports speech, silence, tones and recordings of the far side.
     package func listen(_ request: ListenRequest) -> Listening {
         let listening = Listening()
         guard !isClosed else { return listening }
         beginNow()
-        let listener = AudioListener(request, listening: listening, start: loop.now)
+        let listener = AudioListener(request, listening: listening, services: services)
         listeners.append(listener)
         listening.stopListening = { [unowned self, unowned listener] in listeners.removeAll { $0 === listener } }
         return listening

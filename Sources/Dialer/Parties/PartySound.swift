@@ -32,26 +32,10 @@ package enum PartySound {
         package var passed: Bool { heard >= said * 0.75 }
     }
 
-    private static let rate = 8000
-    private static let frame = 160
-    /// What is softer is no sound: about -45 dBm0.
-    private static let floor = 180.0
-    /// The pause that parts two sounds, and that lies before a beginning by which the latency is measured.
-    private static let pause = rate / 5
-    private static let longest = rate
-    private static let shortest = rate / 10
+    private static let rate = SoundPiece.rate
+    private static let pause = SoundPiece.pause
     /// How much later a sound may be heard, at most.
     private static let latest = rate * 3 / 2
-    /// Correlation from which on it is the same: codecs and concealment leave more, other speech less.
-    private static let likeness = 0.5
-
-    /// A piece of what was said, in samples.
-    struct Piece: Equatable {
-        var range: Range<Int>
-        /// There is a pause before it.
-        var isBeginning: Bool
-    }
-
     /// Compares what was said during `span` with what the other side heard.
     package static func compare(_ said: Side, heard: Side, during span: ClosedRange<Instant>) -> Comparison {
         var result = Comparison()
@@ -61,10 +45,9 @@ package enum PartySound {
         let until = min(sample(of: span.upperBound, in: said), said.clip.samples.count)
         // From a sample of what was said to the same instant in what was heard.
         let shift = sample(of: said.start, in: heard)
-        for piece in pieces(of: said.clip.samples, until: until) where piece.range.lowerBound >= from {
-            let first = piece.range.lowerBound - (piece.isBeginning ? pause : 0)
-            // Before the recording nothing was said.
-            let reference = Array(repeating: 0, count: max(0, -first)) + said.clip.samples[max(0, first)..<piece.range.upperBound]
+        for piece in SoundPiece.pieces(of: said.clip.samples, until: until) where piece.range.lowerBound >= from {
+            let first = piece.first
+            let reference = piece.reference(in: said.clip.samples)
             let window = (first + shift - pause)..<(piece.range.upperBound + shift + latest)
             // The call may be over before the last sound can have come.
             guard piece.range.upperBound + rate / 2 <= until else { continue }
@@ -73,7 +56,7 @@ package enum PartySound {
             let clamped = window.clamped(to: 0..<heard.clip.samples.count)
             guard !clamped.isEmpty else { continue }
             let match = Correlation.search(reference, in: Array(heard.clip.samples[clamped]), overlap: 0.9)
-            guard match.peak >= likeness else { continue }
+            guard match.peak >= SoundPiece.likeness else { continue }
             result.heard += length
             if piece.isBeginning { latencies.append(clamped.lowerBound + match.lag - first - shift) }
         }
@@ -86,39 +69,4 @@ package enum PartySound {
     }
 
     private static func duration(_ samples: Int) -> Duration { .nanoseconds(Int64(samples) * 1_000_000_000 / Int64(rate)) }
-
-    /// The sounds until then, each at most a second long.
-    static func pieces(of samples: [Int16], until: Int) -> [Piece] {
-        var pieces: [Piece] = []
-        var begin: Int?
-        var lastLoud = 0
-        var isBeginning = true
-        var silentSince = -pause
-        func close(at end: Int) {
-            if let first = begin, end - first >= shortest { pieces.append(Piece(range: first..<end, isBeginning: isBeginning)) }
-            begin = nil
-        }
-        var place = 0
-        while place + frame <= until {
-            let energy = samples[place..<place + frame].reduce(0.0) { $0 + Double(Int($1) * Int($1)) }
-            let isLoud = (energy / Double(frame)).squareRoot() >= floor
-            if isLoud {
-                if begin == nil {
-                    isBeginning = place - silentSince >= pause
-                    begin = place
-                } else if let first = begin, place + frame - first >= longest {
-                    close(at: place + frame)
-                    // What goes on without a pause is no beginning.
-                    silentSince = place + frame
-                }
-                lastLoud = place + frame
-            } else if begin != nil, place + frame - lastLoud >= pause {
-                close(at: lastLoud)
-                silentSince = lastLoud
-            }
-            place += frame
-        }
-        if begin != nil { close(at: lastLoud) }
-        return pieces
-    }
 }

@@ -101,6 +101,13 @@ final class FarSide {
         case .waits(let length): try await call.loop.sleep(for: length)
         case .says(let length): try await sound(.speech, length, step)
         case .tone(let tone, let length): try await sound(.tone(tone), length, step)
+        case .plays(let path, let name):
+            let file = call.duration(path)
+            if let failure = file.failure {
+                onStuck?("\(self.name) cannot play \(name): \(failure)")
+            } else {
+                try await sound(.prompt(path: path, length: file.length, began: call.loop.now), file.length, step)
+            }
         case .hangsUp:
             onStep?("\(name) hangs up")
             call.farSideHangsUp()

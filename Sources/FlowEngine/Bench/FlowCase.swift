@@ -33,6 +33,8 @@ enum FarSideStep: Sendable {
     case waits(Duration)
     case says(Duration)
     case tone(ToneSpec, Duration)
+    /// A file of the prompts folder: its path, and as it was written.
+    case plays(path: String, name: String)
     /// Waits until the flow has sent these keys.
     case receives(String, SourcePlace)
     case hangsUp
@@ -50,6 +52,7 @@ enum FarSideStep: Sendable {
         case .waits(let length): "waits \(FlowDuration.print(length))"
         case .says(let length): "speaks for \(FlowDuration.print(length))"
         case .tone(let tone, let length): "sends \(tone.words) for \(FlowDuration.print(length))"
+        case .plays(_, let name): "plays \(name)"
         case .receives(let keys, _): "receives \(keys)"
         case .hangsUp: "hangs up"
         case .rings: "rings"

@@ -126,10 +126,20 @@ struct FlowCaseReader {
             }
             return ToneSpec.read(tone, sink).map { .tone($0, length ?? .seconds(2)) }
         }
+        if let name = map.string("plays") { return plays(name, node) }
         if let keys = map.string("receives") { return .receives(keys, node.place) }
         if direction == .outbound, let status = map.int("rejects", in: 300...699) { return .rejects(status) }
         if map.has("rejects") { sink.error(at: node.place, "only a callee rejects") }
         return nil
+    }
+
+    private func plays(_ name: String, _ node: YAMLNode) -> FarSideStep? {
+        do throws(PathConfinement.Refused) {
+            return .plays(path: try PathConfinement.resolve(name, under: flow.promptsFolder), name: name)
+        } catch {
+            sink.error(at: node.place, error.message)
+            return nil
+        }
     }
 
     private func bare(_ word: String, _ node: YAMLNode, _ direction: CallInfo.Direction) -> FarSideStep? {
@@ -139,7 +149,7 @@ struct FlowCaseReader {
             "rejects": .rejects(603), "unreachable": .rejects(503)
         ]
         if direction == .outbound, let step = callee[word] { return step }
-        let known = ["hangs-up", "hears", "press", "waits", "says", "tone", "receives"]
+        let known = ["hangs-up", "hears", "press", "waits", "says", "tone", "plays", "receives"]
         NodeRead.unknown(
             "step", word, of: "the script", at: node.place, known: direction == .outbound ? known + callee.keys.sorted() : known,
             sink)

@@ -1,7 +1,7 @@
 // A call without a network: `CallControl` in virtual time. Prompts last as long as their files, keys 100 ms; a script plays the far
 // side (FarSide.swift).
 
-import Basics
+package import Basics
 package import CallEngine
 package import Reactor
 
@@ -154,13 +154,20 @@ package final class SimulatedCall: CallControl {
         digits.receive(DigitEvent(digit: digit, phase: phase, source: .rfc4733, at: loop.now))
     }
 
-    /// Sound of the far side: speech or a tone.
+    /// Sound of the far side: speech, a tone or a file.
     package func farSideSounds(_ sound: FarSideSound?) {
         self.sound = sound
         for ear in ears { ear.hear(sound) }
     }
 
-    package enum FarSideSound: Sendable { case speech, tone(ToneSpec) }
+    package enum FarSideSound: Sendable {
+        case speech
+        case tone(ToneSpec)
+        case prompt(path: String, length: Duration, began: Instant)
+
+        /// A prompt is taken for speech, too.
+        var isSpeech: Bool { if case .tone = self { false } else { true } }
+    }
     private var sound: FarSideSound?
 
     // MARK: Milestones
@@ -336,7 +343,7 @@ package final class SimulatedCall: CallControl {
     }
 
     package func listen(_ request: ListenRequest) -> Listening {
-        let ear = SimulatedEar(request, on: loop, sound)
+        let ear = SimulatedEar(request, on: loop, sound, missing: request.reference.flatMap { duration($0).failure })
         ears.append(ear)
         ear.listening.stopListening = { [weak self, weak ear] in
             ear?.close()

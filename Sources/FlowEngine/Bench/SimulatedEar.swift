@@ -18,12 +18,17 @@ final class SimulatedEar {
 
     private static let block = Duration.milliseconds(32)
 
-    init(_ request: ListenRequest, on loop: EventLoop, _ sound: SimulatedCall.FarSideSound?) {
+    /// - Parameter missing: why the reference cannot be looked for.
+    init(_ request: ListenRequest, on loop: EventLoop, _ sound: SimulatedCall.FarSideSound?, missing: String?) {
         self.request = request
         self.loop = loop
         since = loop.now
         judge = request.answerer.map { AnswererJudge($0) }
-        timers.append(loop.schedule(at: loop.now) { [weak self] in self?.hear(sound, isFirst: true) })
+        timers.append(
+            loop.schedule(at: loop.now) { [weak self] in
+                self?.hear(sound, isFirst: true)
+                if let missing { self?.tell(.referenceFailed(missing)) }
+            })
         if judge != nil { waitForBlock() }
     }
 
@@ -38,11 +43,14 @@ final class SimulatedEar {
         let (before, lasted) = (self.sound, loop.now - since)
         self.sound = sound
         if !isFirst { since = loop.now }
-        if case .speech? = before, sound == nil, request.speech { tell(.speechEnded(at: loop.now)) }
+        if before?.isSpeech == true, sound == nil, request.speech { tell(.speechEnded(at: loop.now)) }
         if case .tone(let tone)? = before { toneEnded(tone, lasted) }
+        if sound?.isSpeech == true, request.speech { tell(.speechBegan(at: loop.now)) }
         switch sound {
-        case .speech?: if request.speech { tell(.speechBegan(at: loop.now)) }
+        case .speech?: break
         case .tone(let tone)?: toneBegan(tone)
+        case .prompt(let path, let length, let began)?:
+            if path == request.reference { hearPrompt(length, missed: loop.now - began) }
         case nil: armSilence()
         }
     }
@@ -67,6 +75,17 @@ final class SimulatedEar {
         if request.fax, heard == [2100] { tell(.fax("answering", at: loop.now)) }
     }
 
+    private func hearPrompt(_ length: Duration, missed: Duration) {
+        let needed = length * ListenRequest.enoughOfReference
+        guard missed <= length - needed else { return }
+        let began = since
+        timers.append(
+            loop.schedule(after: needed) { [weak self] in
+                guard let self, since == began else { return }
+                tell(.reference(share: ListenRequest.enoughOfReference, at: loop.now))
+            })
+    }
+
     private func toneEnded(_ tone: ToneSpec, _ length: Duration) {
         guard case .frequencies(let heard, _, _) = tone, heard.count == 1, length >= .milliseconds(150), length <= .seconds(3)
         else { return }
@@ -87,8 +106,11 @@ final class SimulatedEar {
         timers.append(
             loop.schedule(after: Self.block) { [weak self] in
                 guard let self, judge != nil else { return }
-                let isSpeech = if case .speech? = sound { true } else { false }
-                if let verdict = judge?.take(isSpeech: isSpeech, Self.block) { decide(verdict) } else { waitForBlock() }
+                if let verdict = judge?.take(isSpeech: sound?.isSpeech == true, Self.block) {
+                    decide(verdict)
+                } else {
+                    waitForBlock()
+                }
             })
     }
 

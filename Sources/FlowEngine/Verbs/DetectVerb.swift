@@ -105,7 +105,7 @@ package struct DetectVerb: Verb {
     private func meaning(of event: ListenEvent) -> (found: String, facts: [String: Value])? {
         switch event {
         case .speechBegan: return ("speech", [:])
-        case .speechEnded: return nil
+        case .speechEnded, .reference, .referenceFailed: return nil
         case .silence: return ("silence", [:])
         case .fax(let kind, _): return ("fax", ["fax": .string(kind)])
         case .beep(let frequency, let length, _):

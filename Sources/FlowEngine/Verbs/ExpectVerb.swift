@@ -51,7 +51,6 @@ package struct ExpectVerb: Verb {
         if let node = map.node("codec") { readCodec(node, step) }
         readQuality(map, step)
         readTimes(map, step)
-        map.notBuilt("prompt")
         let known = [
             "answered", "status", "header", "digits", "hears", "codec", "mos", "loss", "jitter", "audio", "pdd", "duration"
         ]
@@ -124,7 +123,14 @@ package struct ExpectVerb: Verb {
         if case .mapping = node.content, let hears = MappingReader(node, "`hears`", step.sink) {
             if let tone = hears.node("tone"), let spec = ToneSpec.read(tone, step.sink) { checks.append(.tone(spec)) }
             if let silence = hears.duration("silence") { checks.append(.silence(silence)) }
-            hears.notBuilt("prompt")
+            if let text = hears.node("prompt").flatMap({ step.flow.text($0, "`prompt`") }) {
+                step.flow.note(prompt: text)
+                checks.append(.prompt(text))
+            }
+            let known = ["tone", "silence", "prompt"]
+            if !known.contains(where: hears.has) {
+                step.sink.error(at: hears.place, "`hears` asks nothing", mend: "known: \(known.joined(separator: ", "))")
+            }
             hears.finish()
             return
         }
@@ -134,7 +140,8 @@ package struct ExpectVerb: Verb {
         case "silence": checks.append(.silence(lasting))
         default:
             NodeRead.unknown(
-                "value", word, of: "`hears`", at: node.place, known: ["speech", "silence", "{ tone: busy }"], step.sink)
+                "value", word, of: "`hears`", at: node.place, known: ["speech", "silence", "{ tone: busy }", "{ prompt: FILE }"],
+                step.sink)
         }
     }
 

@@ -12,6 +12,8 @@ enum ExpectCheck: Sendable {
     case speech
     case silence(Duration)
     case tone(ToneSpec)
+    /// A recording, by its file's name in the prompts folder.
+    case prompt(FlowText)
     case header(name: String, wanted: FlowText?)
     case codec([String])
     case quality(QualityCheck)
@@ -28,6 +30,7 @@ enum ExpectCheck: Sendable {
         case .speech: "hears speech"
         case .silence: "hears silence"
         case .tone(let tone): "hears \(tone.words)"
+        case .prompt(let text): "hears \(text.source)"
         case .header(let name, _): "header \(name)"
         case .codec(let wanted): "codec \(wanted.joined(separator: " or "))"
         case .quality(let check): check.name
@@ -58,6 +61,7 @@ struct ExpectAsker {
         case .silence(let length):
             return try await hears(ListenRequest(silence: length), "no silence") { if case .silence = $0 { true } else { false } }
         case .tone(let tone): return try await hears(tone.listening, "no \(tone.words)", tone.isHeard)
+        case .prompt(let text): return try await prompt(text)
         case .header(let name, let wanted): return try header(name, wanted)
         case .codec(let wanted): return try await codec(wanted)
         case .quality(let check): return check.verdict(on: call.info.media, codec: call.info.codec)
@@ -145,6 +149,27 @@ struct ExpectAsker {
         return (false, heard.isEmpty ? "no digits \(waited)" : heard)
     }
 
+    /// Most of the recording is heard; how much of it, when it is not enough.
+    private func prompt(_ text: FlowText) async throws -> (Bool, String) {
+        var request = ListenRequest()
+        request.reference = try run.path(text, under: run.frame.flow.promptsFolder)
+        let name = try run.shown(text)
+        var share = 0.0
+        var failure: String?
+        let verdict = try await hears(request, "no \(name)") { event in
+            switch event {
+            case .reference(let heard, _): share = heard
+            case .referenceFailed(let why): failure = why
+            default: break
+            }
+            return share >= ListenRequest.enoughOfReference || failure != nil
+        }
+        if let failure { return (false, failure) }
+        if verdict.0 || share == 0 { return verdict }
+        return (false, "\(Int(share * 100))% of \(name) \(waited)")
+    }
+
+    /// Listens until an event is `isIt`; `missing` says what was not heard.
     private func hears(
         _ request: ListenRequest, _ missing: String, _ isIt: @escaping (ListenEvent) -> Bool
     ) async throws -> (Bool, String) {
