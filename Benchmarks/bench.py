@@ -307,12 +307,12 @@ def scenarios(program, folder, rate, count, rounds):
 def highest_rate(program, folder, rates, seconds):
     """The highest rate at which no call failed and the run took its planned time, both ends of one kind."""
     summary = {}
-    for kind in ["sipp", "ringwright"]:
-        best = 0
+    for kind in ["sipp", "ringwright", "segmenting"]:
+        best, more = 0, ["--segmentation"] if kind == "segmenting" else []
         for rate in rates:
             port, count = free_port(), rate * seconds
-            answerer = sipp_uas(port) if kind == "sipp" else bench_answer(program, port)
-            caller = sipp_uac(port, rate, count) if kind == "sipp" else bench_place(program, port, rate, count)
+            answerer = sipp_uas(port) if kind == "sipp" else bench_answer(program, port, more=more)
+            caller = sipp_uac(port, rate, count) if kind == "sipp" else bench_place(program, port, rate, count, more=more)
             started = time.monotonic()
             row = measure(answerer, caller, count, seconds * 3 + 40, folder)
             took = time.monotonic() - started
