@@ -1,7 +1,7 @@
 /// How a call ended: a closed value, not an error. It knows its SIP status, its name in results and whether trying again makes sense.
 package struct CallEnd: Equatable, Sendable {
     /// Who ended it.
-    package enum Party: String, Sendable {
+    package enum Party: String, CaseIterable, Sendable {
         case caller
         case callee
         case engine

@@ -53,7 +53,7 @@ struct CaseExpectationReader {
                 return [flag ? .recorded(nil) : .not(.recorded(nil))]
             }
             return one { .recorded($0) }
-        case "ended": return ended(node)
+        case "ended": return EndPattern.read(node, sink).map { [.ended($0)] } ?? []
         case "hung-up": return hungUp(node)
         case "rejected": return NodeRead.int(node, "`rejected`", in: 300...699, sink).map { [.rejected($0)] } ?? []
         case "redirected": return one { .redirected($0) }
@@ -147,17 +147,6 @@ struct CaseExpectationReader {
                 "value", outcome, of: "`outcome`", at: map.place(of: "outcome"), known: SendMessageVerb.outcomes, sink)
         }
         return [.message(map.string("text"), to: map.string("to"), outcome: outcome)]
-    }
-
-    private func ended(_ node: YAMLNode) -> [CaseExpectation.Kind] {
-        let causes = CallEnd.Cause.allCases.map(\.rawValue)
-        guard case .mapping = node.content, let map = MappingReader(node, "`ended`", sink) else {
-            guard let cause = NodeRead.string(node, "`ended`", sink) else { return [] }
-            if !causes.contains(cause) { NodeRead.unknown("value", cause, of: "`ended`", at: node.place, known: causes, sink) }
-            return [.ended(cause: cause, by: nil)]
-        }
-        defer { map.finish() }
-        return [.ended(cause: map.string("cause"), by: map.string("by"))]
     }
 
     private func hungUp(_ node: YAMLNode) -> [CaseExpectation.Kind] {

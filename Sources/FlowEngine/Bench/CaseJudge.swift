@@ -83,9 +83,7 @@ struct CaseJudge {
             let files = run.events.compactMap { event in if case .recordingBegan(let path) = event { path } else { nil } }
             let holds = name.map { name in files.contains { FlowBenchPattern.matches(name, $0) } } ?? !files.isEmpty
             return (holds, "recorded \(name ?? "something")", list(files))
-        case .ended(let cause, let by):
-            let holds = (cause == nil || end?.cause.rawValue == cause) && (by == nil || end?.by.rawValue == by)
-            return (holds, "ended \([cause, by.map { "by \($0)" }].compactMap { $0 }.joined(separator: " "))", words(end))
+        case .ended(let pattern): return (end.map(pattern.matches) ?? false, pattern.name, EndPattern.words(end))
         case .hungUp(let who):
             let flowSide: CallEnd.Party = run.call.direction == .inbound ? .callee : .caller
             let wanted: CallEnd.Party? =
@@ -94,7 +92,7 @@ struct CaseJudge {
                 case "far-side": flowSide == .callee ? .caller : .callee
                 default: CallEnd.Party(rawValue: who)
                 }
-            return (end?.by == wanted, "hung up by \(who)", words(end))
+            return (end?.by == wanted, "hung up by \(who)", EndPattern.words(end))
         case .rejected(let status):
             return (
                 run.call.finalStatus == status, "rejected with \(status)",
@@ -146,6 +144,4 @@ struct CaseJudge {
     }
 
     private func list(_ items: [String]) -> String { items.isEmpty ? "nothing" : items.joined(separator: ", ") }
-
-    private func words(_ end: CallEnd?) -> String { end.map { "\($0.cause.rawValue) by \($0.by.rawValue)" } ?? "no end" }
 }

@@ -88,7 +88,7 @@ struct CaseExpectation: Sendable {
         case notBridged
         case conference(String, outcome: String?)
         case recorded(String?)
-        case ended(cause: String?, by: String?)
+        case ended(EndPattern)
         case hungUp(String)
         case rejected(Int)
         case redirected(String)

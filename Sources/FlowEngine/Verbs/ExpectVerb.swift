@@ -45,6 +45,7 @@ package struct ExpectVerb: Verb {
         }
         onlyAnswered = limit
         if let node = map.node("status") { readStatus(node, step) }
+        if let pattern = map.node("ended").flatMap({ EndPattern.read($0, step.sink) }) { checks.append(.ended(pattern)) }
         if let node = map.node("header") { readHeaders(node, step) }
         if let digits = step.text("digits") { checks.append(.digits(digits)) }
         if let node = map.node("hears") { readHears(node, step, map) }
@@ -52,7 +53,8 @@ package struct ExpectVerb: Verb {
         readQuality(map, step)
         readTimes(map, step)
         let known = [
-            "answered", "status", "header", "digits", "hears", "codec", "mos", "loss", "jitter", "audio", "pdd", "duration"
+            "answered", "ended", "status", "header", "digits", "hears", "codec", "mos", "loss", "jitter", "audio", "pdd",
+            "duration"
         ]
         if !known.contains(where: map.has) {
             step.sink.error(at: map.place, "`expect` asks nothing", mend: "known: \(known.joined(separator: ", "))")

@@ -20,6 +20,7 @@ enum ExpectCheck: Sendable {
     case timing(TimingCheck)
     /// Nobody answers within the time.
     case unanswered
+    case ended(EndPattern)
 
     /// For results: "hears speech".
     var name: String {
@@ -36,6 +37,7 @@ enum ExpectCheck: Sendable {
         case .quality(let check): check.name
         case .timing(let check): check.name
         case .unanswered: "is not answered"
+        case .ended(let pattern): pattern.name
         }
     }
 }
@@ -67,6 +69,7 @@ struct ExpectAsker {
         case .quality(let check): return check.verdict(on: call.info.media, codec: call.info.codec)
         case .timing(let check): return check.verdict(on: call.info, at: run.loop.now)
         case .unanswered: return try await unanswered()
+        case .ended(let pattern): return try await ended(pattern)
         }
     }
 
@@ -98,6 +101,20 @@ struct ExpectAsker {
         case .ended(let end):
             run.handledEnd = true
             return (true, run.words(for: end))
+        }
+    }
+
+    /// Of a call that is over, as in `always`; one that rings is waited for.
+    private func ended(_ pattern: EndPattern) async throws -> (Bool, String) {
+        if case .ended(let end) = call.state { return (pattern.matches(end), EndPattern.words(end)) }
+        if call.state == .answered { return (false, "the call goes on") }
+        let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
+        switch reached {
+        case .reached: return (false, "answered")
+        case .timedOut: return (false, "no end \(waited)")
+        case .ended(let end):
+            if pattern.matches(end) { run.handledEnd = true }
+            return (pattern.matches(end), EndPattern.words(end))
         }
     }
 
