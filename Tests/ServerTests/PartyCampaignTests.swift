@@ -11,7 +11,10 @@ import Testing
 
 @Suite struct PartyCampaignTests {
     /// A system under test that connects every call with wherever the campaign is called, and gives the mark on.
-    static func system(_ target: Locked<String>, registrar: RegistrarSettings? = nil) throws -> CallingEngine {
+    /// - Parameter target: gives where that is; a call that comes before waits for it.
+    static func system(
+        registrar: RegistrarSettings? = nil, _ target: @escaping @Sendable () async -> String
+    ) throws -> CallingEngine {
         var settings = Configuration().engineSettings
         settings.listeners = [.init(.udp, SocketAddress(ip: .loopback4, port: 0))]
         settings.registrar = registrar
@@ -24,10 +27,9 @@ import Testing
                 // A call that nobody waits for comes as well.
                 let isStray = call.info.to.user == "2"
                 let task = call.loop.spawn {
-                    if isStray {
-                        _ = try? await call.bridge(BridgeRequest(targets: [target.withLock { $0 }.replacing("200", with: "555")]))
-                    }
-                    _ = try? await call.bridge(BridgeRequest(targets: [target.withLock { $0 }], headers: mark))
+                    let target = await target()
+                    if isStray { _ = try? await call.bridge(BridgeRequest(targets: [target.replacing("200", with: "555")])) }
+                    _ = try? await call.bridge(BridgeRequest(targets: [target], headers: mark))
                     call.hangUp(.normal)
                 }
                 call.onEnd = { _ in task.cancel() }
@@ -36,7 +38,7 @@ import Testing
 
     @Test func bothHalvesAreInEveryReport() async throws {
         let target = Locked("")
-        let system = try Self.system(target)
+        let system = try Self.system { target.withLock { $0 } }
         defer { system.close() }
         let folder = try TemporaryFolder()
         try folder.write(
@@ -96,7 +98,7 @@ import Testing
     /// The party registers at the system under test and is called by its registration; with a wrong password no call is placed.
     @Test(arguments: ["geheim", "falsch"]) func aPartyThatRegisters(_ password: String) async throws {
         let users = ["anna": DigestSecret(user: "anna", realm: "example.com", password: "geheim")]
-        let system = try Self.system(Locked("user:anna"), registrar: RegistrarSettings(realm: "example.com", users: users))
+        let system = try Self.system(registrar: RegistrarSettings(realm: "example.com", users: users)) { "user:anna" }
         defer { system.close() }
         let port = system.engine.listeners[0].address.port
         let folder = try TemporaryFolder()
@@ -140,12 +142,39 @@ import Testing
         }
     }
 
+    /// The line by which a worker tells where its parties are called.
+    private final class Announcement: Sendable {
+        private let lines: AsyncStream<String>.Continuation
+        private let line: Task<String?, Never>
+        static let start = "parties are called at "
+
+        init() {
+            let (stream, lines) = AsyncStream<String>.makeStream()
+            self.lines = lines
+            line = Task {
+                for await line in stream { return line }
+                return nil
+            }
+        }
+
+        /// What follows `udp:` or `tcp:`; nil when the worker was over without it.
+        var address: String? { get async { await line.value.map { String($0.dropFirst(Self.start.count + 4)) } } }
+
+        func hear(_ line: String) { if line.hasPrefix(Self.start) { lines.yield(line) } }
+        func isOver() { lines.finish() }
+    }
+
     /// The system calls all parties at the first worker, whoever has placed the caller's call.
     @Test(.enabled(if: PostgreSQLCluster.shared != nil, "PostgreSQL is not installed"))
     func callsThatComeToAnotherWorker() async throws {
         let database = try #require(PostgreSQLCluster.shared).url
-        let target = Locked("")
-        let system = try Self.system(target)
+        let (first, second) = (Announcement(), Announcement())
+        // Until the second worker is there too, no call is answered: both have some to make.
+        let target = Task {
+            let address = await first.address ?? ""
+            return await second.address == nil ? "" : "sip:200@\(address)"
+        }
+        let system = try Self.system { await target.value }
         defer { system.close() }
         let folder = try TemporaryFolder()
         try folder.write(
@@ -178,16 +207,15 @@ import Testing
         }
         let workers = [try options(0, "udp:127.0.0.1:0"), try options(1, "tcp:0.0.0.0:0")]
         let outcomes = try await withThrowingTaskGroup(of: CommandOutcome.self) { group in
-            let isListening = Outcome<Void>()
-            group.addTask {
-                try await CampaignCommand.run(workers[0], stops: StopRequests()) { line in
-                    guard line.hasPrefix("parties are called at udp:") else { return }
-                    target.withLock { $0 = "sip:200@\(line.dropFirst(26))" }
-                    isListening.set(())
+            func start(_ worker: Int, _ announcement: Announcement) {
+                group.addTask {
+                    defer { announcement.isOver() }
+                    return try await CampaignCommand.run(workers[worker], stops: StopRequests()) { announcement.hear($0) }
                 }
             }
-            isListening.wait()
-            group.addTask { try await CampaignCommand.run(workers[1], stops: StopRequests()) { _ in } }
+            start(0, first)
+            _ = await first.address
+            start(1, second)
             return try await group.reduce(into: []) { $0.append($1) }
         }
         let results = folder.text("report-1/results.jsonl")
