@@ -142,26 +142,45 @@ import Testing
         }
     }
 
-    /// The line by which a worker tells where its parties are called.
+    /// Where a worker says that its parties are called; as many as like wait for it.
     private final class Announcement: Sendable {
-        private let lines: AsyncStream<String>.Continuation
-        private let line: Task<String?, Never>
-        static let start = "parties are called at "
+        private struct State {
+            var isKnown = false
+            var address: String?
+            var waiting: [CheckedContinuation<String?, Never>] = []
+        }
 
-        init() {
-            let (stream, lines) = AsyncStream<String>.makeStream()
-            self.lines = lines
-            line = Task {
-                for await line in stream { return line }
-                return nil
+        private let state = Locked(State())
+        private static let start = "parties are called at "
+
+        /// What follows `udp:` or `tcp:`; nil when the worker was over without it.
+        var address: String? {
+            get async {
+                await withCheckedContinuation { waiting in
+                    let known: String?? = state.withLock {
+                        if !$0.isKnown { $0.waiting.append(waiting) }
+                        return $0.isKnown ? .some($0.address) : nil
+                    }
+                    if let known { waiting.resume(returning: known) }
+                }
             }
         }
 
-        /// What follows `udp:` or `tcp:`; nil when the worker was over without it.
-        var address: String? { get async { await line.value.map { String($0.dropFirst(Self.start.count + 4)) } } }
+        func hear(_ line: String) {
+            if line.hasPrefix(Self.start) { end(String(line.dropFirst(Self.start.count + 4))) }
+        }
 
-        func hear(_ line: String) { if line.hasPrefix(Self.start) { lines.yield(line) } }
-        func isOver() { lines.finish() }
+        func isOver() { end(nil) }
+
+        private func end(_ address: String?) {
+            let waiting = state.withLock { state in
+                guard !state.isKnown else { return [CheckedContinuation<String?, Never>]() }
+                defer { state.waiting = [] }
+                (state.isKnown, state.address) = (true, address)
+                return state.waiting
+            }
+            for each in waiting { each.resume(returning: address) }
+        }
     }
 
     /// The system calls all parties at the first worker, whoever has placed the caller's call.
@@ -170,11 +189,10 @@ import Testing
         let database = try #require(PostgreSQLCluster.shared).url
         let (first, second) = (Announcement(), Announcement())
         // Until the second worker is there too, no call is answered: both have some to make.
-        let target = Task {
+        let system = try Self.system {
             let address = await first.address ?? ""
             return await second.address == nil ? "" : "sip:200@\(address)"
         }
-        let system = try Self.system { await target.value }
         defer { system.close() }
         let folder = try TemporaryFolder()
         try folder.write(
