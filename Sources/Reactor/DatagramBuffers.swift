@@ -220,7 +220,14 @@ final class SendQueue {
                 rw_sendmmsg(descriptor, scratch.headers, UInt32(headers), Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
             }
             guard case .done(let sent) = outcome else { return outcome }
-            return .done((0..<sent).reduce(0) { $0 + scratch.runs[$1] })
+            scratch.segmented = 0
+            var taken = 0
+            for header in 0..<sent {
+                let run = scratch.runs[header]
+                taken += run
+                if run > 1 { scratch.segmented += run }
+            }
+            return .done(taken)
         }
     }
 
@@ -255,6 +262,8 @@ final class SendHeaders {
     let headers = UnsafeMutablePointer<rw_mmsghdr>.allocate(capacity: count)
     /// How many datagrams each of the headers stands for.
     let runs = UnsafeMutablePointer<Int>.allocate(capacity: count)
+    /// How many datagrams of the latest call went in runs.
+    @exclusivity(unchecked) var segmented = 0
     /// A slot holds a cmsghdr with a number of 16 bits.
     private let controls = UnsafeMutableRawPointer.allocate(byteCount: count * controlStride, alignment: 8)
     private static let controlStride = 24

@@ -48,6 +48,8 @@ package struct DatagramCounters: Equatable, Sendable {
     package internal(set) var sendCalls: UInt64 = 0
     package internal(set) var sent: UInt64 = 0
     package internal(set) var sentBytes: UInt64 = 0
+    /// Of those sent: that went with others as one datagram, which the kernel cut (`DatagramOptions.segments`).
+    package internal(set) var segmented: UInt64 = 0
     /// Times that the kernel took no more for now (EAGAIN).
     package internal(set) var blocked: UInt64 = 0
     /// Dropped: the queue was full, or `sendNow` met a socket that takes no more.

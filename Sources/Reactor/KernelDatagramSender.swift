@@ -101,6 +101,7 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
             case .done(let count):
                 for index in queue.head..<queue.head + count { counters.sentBytes += UInt64(queue.entries[index].length) }
                 counters.sent += UInt64(count)
+                counters.segmented += UInt64(headers.segmented)
                 queue.head += count
                 repeated = false
             case .notNow:

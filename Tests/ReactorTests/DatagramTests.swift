@@ -119,6 +119,11 @@ import Testing
             #expect(heard == [sent, sent])
             #expect(client.counters.sent == UInt64(2 * lengths.count))
             #expect(client.counters.sentBytes == UInt64(2 * lengths.reduce(0, +)))
+            // Those alone of their length between others, and those that an Ethernet frame cannot hold, go by themselves.
+            let alone = lengths.indices.filter { lengths[$0] == 0 || lengths[$0] > 1452 }.count
+            let most = UInt64(2 * (lengths.count - alone))
+            #expect(client.counters.segmented > most - 12 && client.counters.segmented <= most)
+            #expect(peers[0].counters.segmented == 0)
         }
     }
 

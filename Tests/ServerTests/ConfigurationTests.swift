@@ -34,6 +34,7 @@ import Testing
               session-timer: 30m
               connections: 100
               idle: 2m
+              segmentation: true
               tls: { certificate: chain.pem, key: key.pem, ca: system, client-certificates: required, minimum: 1.3 }
             rtp: { ports: 21000-21999, srtp: off, timeout: 1m30s }  # the line below has its own
             limits: { calls: 400, calls-per-second: 50, per-source: 30/m }
@@ -60,9 +61,9 @@ import Testing
         #expect(findings == [])
         #expect(configuration.sip.listen.map(\.transport) == [.udp, .tcp])
         #expect(configuration.sip.listen.map(\.address) == [SocketAddress("127.0.0.1:5070"), SocketAddress("[::1]:5070")])
-        #expect(configuration.sip.external == IPAddress("203.0.113.10"))
-        #expect(configuration.sip.sessionTimer.interval == 1800)
-        #expect(configuration.engineSettings.streams == EngineSettings.Streams(limit: 100, idle: .seconds(120)))
+        #expect(configuration.sip.external == IPAddress("203.0.113.10") && configuration.sip.sessionTimer.interval == 1800)
+        #expect(configuration.engineSettings.streams == .init(limit: 100, idle: .seconds(120)))
+        #expect([configuration, Configuration()].map(\.engineSettings.segmentsDatagrams) == [true, false])
         var tls = TLSSettings()
         tls.certificate = "etc/chain.pem"
         tls.key = "etc/key.pem"
@@ -162,8 +163,7 @@ import Testing
         #expect(registrar.settings.shortest == 60 && registrar.settings.longest == 600 && registrar.settings.algorithms == [.md5])
         #expect(registrar.settings.users["anna"] == DigestSecret(user: "anna", realm: "example.com", password: "geheim"))
         #expect(registrar.settings.users["hall"]?.ha1(.md5) == Array("0123456789abcdef0123456789abcdef".utf8))
-        #expect(registrar.file == "etc/registrations")
-        #expect(configuration.engineSettings.registrarFile == "etc/registrations")
+        #expect([registrar.file, configuration.engineSettings.registrarFile] == ["etc/registrations", "etc/registrations"])
         #expect(!"\(configuration)".contains("geheim") && !"\(configuration)".contains("0123456789abcdef"))
         let trunk = try #require(configuration.line(named: "trunk"))
         #expect(trunk.monitor == .seconds(30) && trunk.findsTransport)

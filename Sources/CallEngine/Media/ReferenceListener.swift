@@ -62,13 +62,16 @@ final class ReferenceListener {
         self.matcher = nil
         let workers = workers
         loop.spawn { [weak self, loop] in
-            // Workers that have no time for it leave a gap, as a lost packet does.
             let looked = try? await workers.run(on: loop) {
                 var matcher = matcher
                 matcher.hear(samples)
                 return matcher
             }
-            self?.take(looked ?? matcher, before: matcher.share)
+            guard let self else { return }
+            if let looked { return take(looked, before: matcher.share) }
+            // Workers that have no time for it now get it with what comes next: sounds keep their places.
+            self.matcher = matcher
+            waiting = samples + waiting
         }
     }
 

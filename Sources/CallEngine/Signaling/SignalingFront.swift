@@ -53,6 +53,7 @@ package final class SignalingFront {
 
     package var counters: SignalingCounters {
         var sum = counted
+        sum.segmented = sockets.reduce(0) { $0 + $1.counters.segmented }
         sum.received += streams.counters.received + channels.counters.received
         sum.malformed += streams.counters.malformed
         sum.streamsOpened = streams.counters.streamsOpened + channels.counters.streamsOpened

@@ -77,11 +77,16 @@ struct ExpectAsker {
 
     private func since(_ start: Instant) -> String { "after \(Int((run.loop.now - start).milliseconds.rounded())) ms" }
 
+    /// Waits for the answer; the end of the call does not end the flow meanwhile.
+    private func answerOrEnd() async throws -> MilestoneResult {
+        try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
+    }
+
     private func answered() async throws -> (Bool, String) {
         if call.state == .answered { return (true, "answered already") }
         let start = run.loop.now
         if call.direction == .inbound { return (false, "the flow has not answered") }
-        let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
+        let reached = try await answerOrEnd()
         switch reached {
         case .reached: return (true, since(start))
         case .timedOut: return (false, "no answer \(waited)")
@@ -94,7 +99,7 @@ struct ExpectAsker {
         if call.state == .answered { return (false, "answered already") }
         let start = run.loop.now
         if call.direction == .inbound { return (true, "the flow has not answered") }
-        let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
+        let reached = try await answerOrEnd()
         switch reached {
         case .reached: return (false, "answered \(since(start))")
         case .timedOut: return (true, "no answer \(waited)")
@@ -108,7 +113,7 @@ struct ExpectAsker {
     private func ended(_ pattern: EndPattern) async throws -> (Bool, String) {
         if case .ended(let end) = call.state { return (pattern.matches(end), EndPattern.words(end)) }
         if call.state == .answered { return (false, "the call goes on") }
-        let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
+        let reached = try await answerOrEnd()
         switch reached {
         case .reached: return (false, "answered")
         case .timedOut: return (false, "no end \(waited)")
@@ -120,7 +125,7 @@ struct ExpectAsker {
 
     private func status(_ wanted: [String]) async throws -> (Bool, String) {
         if call.direction == .outbound, call.state != .answered, !call.state.isEnded {
-            let reached = try await run.seeingTheEnd { try await call.wait(for: .answered, timeout: within) }
+            let reached = try await answerOrEnd()
             if reached == .timedOut { return (false, "no final answer \(waited)") }
         }
         let status = String(call.info.sipStatus)
