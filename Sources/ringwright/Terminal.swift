@@ -2,15 +2,31 @@
 
 import Basics
 import Foundation
+import Reactor
 import Server
 
 enum Terminal {
     /// Whether somebody watches.
     static let isWatched = isatty(STDERR_FILENO) == 1
 
+    private static let cutShort = Locked(false)
+    /// Whether a result could not be written (a full disk): then the run is not well, whatever it came to.
+    static var isCutShort: Bool { cutShort.withLock { $0 } }
+
     /// A result, as it is. A reader who went away (`| head`) ends the output and not with a trap.
     static func print(_ text: String) {
-        try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        do {
+            try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
+        } catch {
+            let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+            let number = Int32(cause?.code ?? 0)
+            guard number != EPIPE else { return }
+            let isFirst = cutShort.withLock { value in
+                defer { value = true }
+                return !value
+            }
+            if isFirst { complain("the result cannot be written: \(String(cString: strerror(number)))") }
+        }
     }
 
     /// A line for somebody who watches.

@@ -4,11 +4,14 @@ import Foundation
 import Server
 
 StandardStreams.open()
-let status: ExitStatus
+var status: ExitStatus
 do throws(CommandFailure) {
     switch try CommandList.choose(Array(CommandLine.arguments.dropFirst())) {
     case .help(let text):
         Terminal.print(text)
+        status = .passed
+    case .version:
+        Terminal.print("ringwright \(Program.version)\n")
         status = .passed
     case .run(let arguments):
         status = try await run(arguments)
@@ -17,6 +20,7 @@ do throws(CommandFailure) {
     Terminal.complain(error.description)
     status = error.status
 }
+if Terminal.isCutShort { status = max(status, .unable) }
 exit(status.rawValue)
 
 func run(_ arguments: CommandArguments) async throws(CommandFailure) -> ExitStatus {

@@ -23,6 +23,11 @@ import Testing
         #expect(CommandList.help.contains("\n  \(name) "))
     }
 
+    @Test func theVersionIsTold() throws {
+        #expect(try CommandList.choose(["--version"]) == .version)
+        #expect(CommandList.help.contains("--version"))
+    }
+
     /// The examples of the help are command lines that this version takes.
     @Test(arguments: CommandList.all.flatMap { $0.examples.map(\.line) })
     func examplesAreRight(_ line: String) throws {
@@ -45,6 +50,7 @@ import Testing
         (["srve"], "there is no command srve; did you mean serve?"),
         (["graph"], "the command graph is not built yet"),
         (["serve", "--max-cals", "5"], "serve has no option --max-cals; did you mean --max-calls?"),
+        (["--version", "x"], "--version stands alone"),
         (["serve", "-x"], "serve has no option -x; ringwright serve --help lists them"),
         (["serve", "--rtp"], "--rtp needs a value: --rtp LOW-HIGH"),
         (["serve", "--rtp", "--http"], "--rtp needs a value: --rtp LOW-HIGH"),

@@ -64,6 +64,12 @@ import Testing
         #expect(!findings.contains { $0.contains("of-the-") })
     }
 
+    @Test(arguments: ["bearer: \"${env.NONE}\"", "username: bot, password: \"${file./none}\""])
+    func oneMistakeIsToldOnce(proof: String) {
+        let findings = read("prompts: { credentials: [ { for: \"https://a.example/*\", \(proof) } ] }").findings
+        #expect(findings.count == 1, "\(findings)")
+    }
+
     /// Gives `tone.wav` and `tone.ogg` to who knows a word, without their length and, where the path says so, not to the end; `moved`
     /// leads to the other server.
     private static let server = """

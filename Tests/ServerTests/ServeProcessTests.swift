@@ -7,6 +7,7 @@ import FlowEngine
 import Foundation
 import Reactor
 import Server
+import TestKit
 import Testing
 import Web
 
@@ -27,6 +28,16 @@ import Web
         await withCheckedContinuation { continuation in
             client.start(HTTPCall("GET", "\(page)healthz")) { continuation.resume(returning: try? $0.get()) }
         }
+    }
+
+    /// A result that is lost is no success; a reader who has enough is no failure.
+    @Test(arguments: [(">/dev/full", 3), ("| true", 0)])
+    func aResultThatCannotBeWritten(redirection: String, status: Int32) throws {
+        let files = try TemporaryFolder()
+        let program = try PeerProgram(
+            path: "/bin/bash", ["-c", "\"$0\" --help \(redirection); exit ${PIPESTATUS[0]}", PeerProgram.ringwright], in: files)
+        #expect(program.wait(.seconds(30)) == status)
+        #expect(program.output.contains("the result cannot be written: No space left on device") == (status == 3))
     }
 
     /// What is printed goes into no socket and no file that took the number of a closed stream.

@@ -73,9 +73,10 @@ import Web
         let routes = await thread.perform { self.routes($0) }
         let web = try WebThread(listeners: [WebListener(loopback, routes: routes)])
         let client = HTTPClient()
-        let call = HTTPCall("GET", "http://127.0.0.1:\(web.addresses[0].port)/stuck")
+        var call = HTTPCall("GET", "http://127.0.0.1:\(web.addresses[0].port)/stuck")
+        call.timeout = .seconds(3600)
         let reasons = Gathered<HTTPFailure.Reason>()
-        let task = await thread.perform { loop in
+        let task = await thread.perform { [call] loop in
             loop.spawn {
                 if case .failure(let failure) = await client.fetch(call, on: loop) { reasons.add(failure.reason) }
             }
@@ -125,7 +126,8 @@ import Web
         limits.inFlight = 2
         limits.queue = 1
         let client = HTTPClient(limits: limits)
-        let call = HTTPCall("GET", "http://127.0.0.1:\(web.addresses[0].port)/stuck")
+        var call = HTTPCall("GET", "http://127.0.0.1:\(web.addresses[0].port)/stuck")
+        call.timeout = .seconds(3600)
         let reasons = Gathered<HTTPFailure.Reason>()
         for _ in 0..<5 {
             client.start(call) { if case .failure(let failure) = $0 { reasons.add(failure.reason) } }

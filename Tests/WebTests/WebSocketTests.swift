@@ -68,6 +68,30 @@ import Web
         finish(thread, web)
     }
 
+    /// libwebsockets chooses among the listeners of a thread by the Host that the client names, which may be anything.
+    @Test(arguments: ["localhost", "elsewhere.example", "ringwright"]) func eachListenerHasItsOwn(host: String) async throws {
+        let thread = try LoopThread()
+        let listeners = await thread.perform { loop in
+            [[], ["second"], ["third"]].map { names in
+                WebListener(
+                    loopback,
+                    webSockets: names.map { name in
+                        WebSocketRoute("/", subprotocols: [name], on: loop) { socket, _ in { _ in socket.close() } }
+                    })
+            }
+        }
+        let web = try WebThread(listeners: listeners)
+        for (address, name) in zip(web.addresses, [nil, "second", "third"]) {
+            let log = SocketLog()
+            var request = WebSocketRequest("ws://\(host):\(address.port)/", subprotocols: [name ?? "second"])
+            request.address = address.ip
+            _ = await open(web, request, on: thread, log)
+            let first = await log.untilClosed().first
+            #expect(first == (name == nil ? .closed(.failed(.handshake(status: 404))) : .opened(subprotocol: name)))
+        }
+        finish(thread, web)
+    }
+
     @Test func overTLSTheCertificateIsChecked() async throws {
         let made = try #require(TestCertificates.standard)
         let thread = try LoopThread()

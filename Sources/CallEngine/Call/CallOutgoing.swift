@@ -106,6 +106,7 @@ extension Call {
         switch event {
         case .response(let response, _):
             if times.trying == nil { times.trying = loop.now - started }
+            isMovedForSize = false
             update { $0.received(response: response, at: self.loop.now, into: &$1) }
         case .timedOut:
             noResponse = true

@@ -16,9 +16,9 @@ extension Call {
         return end(over: .tcp)
     }
 
-    /// This end over UDP after all, when TCP did not take the INVITE.
+    /// This end over UDP after all, when TCP did not take the INVITE: nothing has been heard of it.
     func endAfterStream() -> LocalEnd? {
-        guard isMovedForSize, times.trying == nil, !state.isEnded else { return nil }
+        guard isMovedForSize, !state.isEnded else { return nil }
         isMovedForSize = false
         shard.noteDatagramsOnly(hop.address)
         return end(over: .udp)

@@ -92,8 +92,12 @@ package struct Dialog: Sendable {
     /// True when a request from the other end belongs to the dialog. Tags are compared octet by octet.
     package func matches(request: Message) -> Bool {
         let localTag = (try? NameAddress(rows, localRange).tag) ?? []
-        return request.callID == callID && (try? request.to().tag) ?? [] == localTag
-            && remoteTag.elementsEqual((try? request.from().tag) ?? [])
+        return request.callID == callID && (try? request.to().tag) ?? [] == localTag && isRemote(request)
+    }
+
+    /// Whether the sender of a request that names this end is the dialog's other end. One without a tag (RFC 2543) is anybody.
+    func isRemote(_ request: Message) -> Bool {
+        remoteTag.isEmpty || remoteTag.elementsEqual((try? request.from().tag) ?? [])
     }
 
     /// Takes the number of a request from the other end. False when it is not above the last one: answer 500 (section 12.2.2).

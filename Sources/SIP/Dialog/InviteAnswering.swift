@@ -124,7 +124,9 @@ extension InviteSession {
 
     /// An ACK in the dialog: the 2xx with its number is not repeated any more. An ACK of another number changes nothing.
     package mutating func received(acknowledgement: Message, into actions: inout [SessionAction]) {
-        guard let index = unacknowledged.firstIndex(where: { $0.cSeq == acknowledgement.cSeq }) else { return }
+        guard dialog?.isRemote(acknowledgement) != false,
+            let index = unacknowledged.firstIndex(where: { $0.cSeq == acknowledgement.cSeq })
+        else { return }
         unacknowledged.remove(at: index)
         if state == .answered { state = .confirmed }
         guard state != .ended else { return }

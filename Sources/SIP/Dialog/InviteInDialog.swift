@@ -4,7 +4,8 @@
 package import Basics
 
 extension InviteSession {
-    /// A request of the other end in this dialog (`owns` said so), except ACK and CANCEL.
+    /// A request that names this end's tag, except ACK and CANCEL. One whose sender is not the dialog's other end gets 481, one that is out of
+    /// order 500 (section 12.2.2).
     package mutating func received(
         request: Message, _ transaction: TransactionID, source: SocketAddress, at now: Instant,
         into actions: inout [SessionAction]
@@ -16,7 +17,10 @@ extension InviteSession {
             writer.finish()
             actions.append(.respond(transaction, status: status, writer.octets))
         }
+        if dialog?.isRemote(request) == false { return respond(481) }
         if request.method == .bye {
+            // One that comes before any 2xx ends the call all the same.
+            guard takeNumber(of: request) != false else { return respond(500) }
             respond(200)
             return receivedBYE(request, source: source, into: &actions)
         }

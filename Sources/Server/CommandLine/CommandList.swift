@@ -32,7 +32,7 @@ package enum CommandList {
             commands:
             \(lines.joined(separator: "\n"))
 
-            Each has --help with an example. Exit status: 0 all passed; 1 a call, an expectation or a flow test failed;
+            Each has --help with an example; ringwright --version says which one this is. Exit status: 0 all passed; 1 a call, an expectation or a flow test failed;
             2 the command, a file or a flow is wrong; 3 this machine cannot do it.
 
             example:
@@ -45,6 +45,8 @@ package enum CommandList {
     package enum Choice: Equatable, Sendable {
         /// Print this and end with 0.
         case help(String)
+        /// Print the program's name and version and end with 0.
+        case version
         case run(CommandArguments)
     }
 
@@ -56,6 +58,10 @@ package enum CommandList {
         if ["--help", "-h", "help"].contains(word) {
             guard words.count == 2, word == "help" else { return .help(help) }
             return .help(try syntax(named: words[1]).help)
+        }
+        if word == "--version" {
+            guard words.count == 1 else { throw CommandFailure(.wrong, "--version stands alone") }
+            return .version
         }
         let syntax = try syntax(named: word)
         // SIPp's command line is its own.

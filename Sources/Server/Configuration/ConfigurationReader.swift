@@ -72,13 +72,14 @@ package enum ConfigurationReader {
 }
 
 extension YAMLNode {
-    /// Puts `value` at `path`, making the mappings on the way. A number in the path is an item of a list.
+    /// Puts `value` at `path`, making the mappings and lists on the way. A number in the path is an item of a list, or the one behind its last;
+    /// 0 begins a list where there is none.
     fileprivate mutating func set(_ value: YAMLNode, at path: ArraySlice<String>, origin: String, sink: DiagnosticSink) {
         guard let word = path.first else {
             self = value
             return
         }
-        if isNull { content = .mapping([]) }
+        if isNull { content = word == "0" ? .sequence([]) : .mapping([]) }
         let rest = path.dropFirst()
         switch content {
         case .mapping(var pairs):
@@ -90,10 +91,13 @@ extension YAMLNode {
             }
             content = .mapping(pairs)
         case .sequence(var items):
-            guard let index = Int(word), items.indices.contains(index) else {
-                sink.error(at: value.place, "there is no item `\(word)` in this list of \(items.count)", mend: "the first is 0")
+            guard let index = Int(word), 0...items.count ~= index else {
+                sink.error(
+                    at: value.place, "there is no item `\(word)` in this list of \(items.count)",
+                    mend: "the first is 0, and \(items.count) adds one")
                 return
             }
+            if index == items.count { items.append(YAMLNode(.mapping([]), at: value.place)) }
             items[index].set(value, at: rest, origin: origin, sink: sink)
             content = .sequence(items)
         case .scalar:

@@ -82,6 +82,9 @@ struct PromptCredentialSchema {
             sink.error(at: value.place, "`\(fields.path)`: a line break or another control sign cannot be sent")
             return nil
         }
+        let words = ["bearer", "username", "password"].filter { fields.field($0) != nil }
+        // What is there and has no value was told.
+        guard words.count == [bearer, username, password].count(where: { $0 != nil }) else { return nil }
         switch (bearer, username, password) {
         case (let token?, nil, nil): return .bearer(Secret(token.text))
         case (nil, let username?, let password?):

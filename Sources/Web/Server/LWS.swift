@@ -24,6 +24,11 @@ package enum WebLibraryLog {
     }
 }
 
+extension StaticString {
+    /// For what libwebsockets points at as long as there is the vhost. Of literals of ASCII that have two octets at least.
+    var kept: UnsafePointer<CChar> { UnsafeRawPointer(utf8Start).assumingMemoryBound(to: CChar.self) }
+}
+
 /// A table of `lws_protocols` that outlives its vhost.
 final class ProtocolTable {
     let pointer: UnsafeMutablePointer<lws_protocols>

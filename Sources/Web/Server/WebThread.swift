@@ -74,7 +74,8 @@ package final class WebThread: @unchecked Sendable {
         }
         guard context != nil else { throw .outOfResources }
         do throws(WebStartError) {
-            for listener in listeners { try open(listener) }
+            let table = listenerTable(listeners)
+            for listener in listeners { try open(listener, table) }
         } catch {
             destroyContext()
             throw error
@@ -232,30 +233,34 @@ package final class WebThread: @unchecked Sendable {
         tables = []
     }
 
-    private func open(_ listener: WebListener) throws(WebStartError) {
+    /// The subprotocols of all listeners: libwebsockets takes a connection to another one's vhost when the Host that its client names, or
+    /// none of ours, asks for that. Routes look at what was agreed on.
+    private func listenerTable(_ listeners: [WebListener]) -> ProtocolTable {
+        let subprotocols = Set(listeners.flatMap(\.webSockets).flatMap(\.subprotocols)).sorted()
+        let table = ProtocolTable(["ringwright-plain"] + subprotocols)
+        tables.append(table)
+        return table
+    }
+
+    private func open(_ listener: WebListener, _ table: ProtocolTable) throws(WebStartError) {
         if let tls = listener.tls {
             for path in [tls.certificate, tls.key] where access(path, R_OK) != 0 {
                 throw .unreadable(path: path, reason: String(cString: strerror(errno)))
             }
         }
         let (descriptor, address) = try ListeningSocket.open(listener.address)
-        let subprotocols = Set(listener.webSockets.flatMap(\.subprotocols)).sorted()
-        let table = ProtocolTable(["ringwright-plain"] + subprotocols)
-        tables.append(table)
         let pings = listener.webSockets.map { max(1, Int($0.limits.pingAfter.seconds)) }.min()
-        let vhost = makeVhost(name: "listener-\(listeners.count)", port: rw_lws_no_listen_server, table: table, pings: pings) {
+        let vhost = makeVhost(port: rw_lws_no_listen_server, table: table, pings: pings) {
             (info: inout lws_context_creation_info, withVhost: (inout lws_context_creation_info) -> OpaquePointer?) in
             info.keepalive_timeout = 120
             info.timeout_secs_ah_idle = 120
             guard let tls = listener.tls else { return withVhost(&info) }
             return tls.certificate.withCString { certificate in
                 tls.key.withCString { key in
-                    "http/1.1".withCString { alpn in
-                        info.ssl_cert_filepath = certificate
-                        info.ssl_private_key_filepath = key
-                        info.alpn = alpn
-                        return withVhost(&info)
-                    }
+                    info.ssl_cert_filepath = certificate
+                    info.ssl_private_key_filepath = key
+                    info.alpn = ("http/1.1" as StaticString).kept
+                    return withVhost(&info)
                 }
             }
         }
@@ -271,7 +276,7 @@ package final class WebThread: @unchecked Sendable {
 
     /// A vhost for the servers of a listener, or for clients with one kind of TLS.
     func makeVhost(
-        name: String, port: Int32, table: ProtocolTable, pings: Int?,
+        port: Int32, table: ProtocolTable, pings: Int?,
         _ configure: (inout lws_context_creation_info, (inout lws_context_creation_info) -> OpaquePointer?) -> OpaquePointer?
     ) -> OpaquePointer? {
         var info = lws_context_creation_info()
@@ -280,15 +285,11 @@ package final class WebThread: @unchecked Sendable {
         info.options = rw_lws_options_tls
         info.gid = -1
         info.uid = -1
+        // Compared with each Host.
+        info.vhost_name = ("ringwright" as StaticString).kept
+        if let pings { info.retry_and_idle_policy = UnsafePointer(keptPolicy(seconds: pings)) }
         let context = context!
-        return name.withCString { name in
-            "Ringwright".withCString { server in
-                info.vhost_name = name
-                info.server_string = server
-                if let pings { info.retry_and_idle_policy = UnsafePointer(keptPolicy(seconds: pings)) }
-                return configure(&info) { lws_create_vhost(context, &$0) }
-            }
-        }
+        return configure(&info) { lws_create_vhost(context, &$0) }
     }
 
     func keep(_ table: ProtocolTable) { tables.append(table) }

@@ -149,8 +149,7 @@ extension WebThread {
         if !key.isEmpty, access(key, R_OK) != 0 { return nil }
         let table = ProtocolTable(["ringwright-client"])
         keep(table)
-        let vhost = makeVhost(name: "client-\(clientVhosts.count)", port: rw_lws_no_listen, table: table, pings: nil) {
-            info, make in
+        let vhost = makeVhost(port: rw_lws_no_listen, table: table, pings: nil) { info, make in
             guard !key.isEmpty else { return make(&info) }
             info.options |= rw_lws_option_no_system_ca
             return key.withCString {

@@ -3,6 +3,7 @@
 import Basics
 import CallEngine
 import Reactor
+import SIP
 import TestKit
 import Testing
 
@@ -62,6 +63,34 @@ import Testing
         // The second call knows it.
         let once = ["INVITE UDP", "ACK UDP", "BYE UDP"]
         #expect(vias(messages) == ["INVITE TCP"] + once + once)
+        #expect(world.finish() == [])
+    }
+
+    /// The INVITE grows beyond the limit by the credentials that its peer, who has UDP alone, asked for.
+    @Test func credentialsThatMakeItLargeGoOverUDPAfterAll() throws {
+        let world = VirtualWorld(seed: 3)
+        let peer = try SIPPeer(world, "192.0.2.1")
+        peer.answer = { [unowned peer] request in
+            guard request.method == .invite else { return .init(status: 200) }
+            return request.has(.proxyAuthorization)
+                ? .init(status: 200, body: peer.description)
+                : .init(status: 407, rows: "Proxy-Authenticate: Digest realm=\"raw\", nonce=\"n\", qop=\"auth\"\r\n")
+        }
+        let callers = try world.engine(at: "192.0.2.2") { settings in
+            settings.lines = [LineSettings(name: "raw", server: "192.0.2.1", username: "raw", password: Secret("geheim"))]
+        }
+        var request = CallRequest(target: "sip:bot@192.0.2.1", line: "raw")
+        request.headers = [CallHeader(name: "X-Data", value: String(repeating: "x", count: 350))]
+        let call = try callers.shard(0).place(request)
+        world.loop.run(for: .seconds(2))
+        let invites = peer.requests.filter { $0.method == .invite }
+        let sizes = invites.map(\.octets.count)
+        #expect(sizes.count == 2 && sizes[0] <= 1300 && sizes[1] > 1300, "\(sizes)")
+        #expect(call.state == .answered)
+        call.hangUp(.normal)
+        world.loop.run(for: .seconds(1))
+        #expect(call.state == .ended(CallEnd(by: .caller, cause: .normal)))
+        peer.close()
         #expect(world.finish() == [])
     }
 }

@@ -54,28 +54,31 @@ final class SIPPeer {
     /// Sends a request of its own to 192.0.2.1 and gives the final answer that came within a second.
     /// - Parameters:
     ///   - rows: whole rows; Content-Length is added.
+    ///   - tag: this end's.
+    ///   - number: of CSeq; nil: the next.
     ///   - within: the dialog that this response made.
     func request(
         _ method: String, _ rows: String = "", body: String = "", uri: String = "sip:bot@192.0.2.1",
-        to: String = "<sip:bot@192.0.2.1>", within dialog: Message? = nil
+        to: String = "<sip:bot@192.0.2.1>", tag: String = "r", number given: Int? = nil, within dialog: Message? = nil
     ) -> Message? {
         number += 1
+        let cSeq = given ?? number
         let target = dialog.flatMap { $0.header("To") } ?? to
         let callID = dialog.map { text($0.callID) } ?? "raw\(number)-\(ip)"
         let octets =
             "\(method) \(uri) SIP/2.0\r\nVia: SIP/2.0/UDP \(ip):5060;branch=z9hG4bKraw\(number)\r\nMax-Forwards: 70\r\n"
-            + "From: <sip:raw@elsewhere.example>;tag=r\r\nTo: \(target)\r\nCall-ID: \(callID)\r\nCSeq: \(number) \(method)\r\n"
+            + "From: <sip:raw@elsewhere.example>;tag=\(tag)\r\nTo: \(target)\r\nCall-ID: \(callID)\r\nCSeq: \(cSeq) \(method)\r\n"
             + "Contact: <sip:raw@\(ip)>\r\n\(rows)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
         send(Array(octets.utf8))
         world.loop.run(for: .seconds(1))
-        return responses.last { $0.cSeq == UInt32(number) && $0.status >= 200 }
+        return responses.last { $0.cSeq == UInt32(cSeq) && "\($0.cSeqMethod.name)" == method && $0.status >= 200 }
     }
 
     /// The ACK for the 2xx to the latest INVITE; `body` answers an offer.
-    func acknowledge(_ response: Message, body: String = "") {
+    func acknowledge(_ response: Message, tag: String = "r", body: String = "") {
         let octets =
             "ACK sip:bot@192.0.2.1 SIP/2.0\r\nVia: SIP/2.0/UDP \(ip):5060;branch=z9hG4bKack\(number)\r\nMax-Forwards: 70\r\n"
-            + "From: <sip:raw@elsewhere.example>;tag=r\r\nTo: \(response.header("To") ?? "")\r\nCall-ID: \(text(response.callID))\r\n"
+            + "From: <sip:raw@elsewhere.example>;tag=\(tag)\r\nTo: \(response.header("To") ?? "")\r\nCall-ID: \(text(response.callID))\r\n"
             + "CSeq: \(response.cSeq) ACK\r\n\(body.isEmpty ? "" : "Content-Type: application/sdp\r\n")"
             + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
         send(Array(octets.utf8))
