@@ -163,14 +163,14 @@ def measure(answerer, caller, count, seconds, folder, steady=None):
 
 def signaling(program, folder, rate, count, rounds):
     """CPU a call: SIPp against itself, SIPp calling Ringwright, Ringwright calling SIPp, Ringwright against itself; the same where
-    the kernel cuts what leaves together (`sip.segmentation`)."""
+    each message goes to the kernel by itself (`sip.segmentation: off`)."""
     rows = []
     pairs = [("sipp", "sipp"), ("ringwright", "sipp"), ("sipp", "ringwright"), ("ringwright", "ringwright"),
-             ("segmenting", "sipp"), ("sipp", "segmenting")]
+             ("unsegmented", "sipp"), ("sipp", "unsegmented")]
     for _ in range(rounds):
         for answering, calling in pairs:
             port = free_port()
-            more = ["--segmentation"] if "segmenting" in (answering, calling) else []
+            more = ["--unsegmented"] if "unsegmented" in (answering, calling) else []
             answerer = sipp_uas(port) if answering == "sipp" else bench_answer(program, port, more=more)
             caller = sipp_uac(port, rate, count) if calling == "sipp" else bench_place(program, port, rate, count, more=more)
             row = measure(answerer, caller, count, 60, folder)
@@ -186,8 +186,8 @@ def signaling(program, folder, rate, count, rounds):
     summary = {"rate": rate, "sipp_answer_us": sipp_answer, "ringwright_answer_us": ours_answer,
                "answer_ratio": round(ours_answer / sipp_answer, 2), "sipp_place_us": sipp_place,
                "ringwright_place_us": ours_place, "place_ratio": round(ours_place / sipp_place, 2),
-               "segmenting_answer_us": median("answer_us", "segmenting", "sipp"),
-               "segmenting_place_us": median("place_us", "segmenting", "sipp")}
+               "unsegmented_answer_us": median("answer_us", "unsegmented", "sipp"),
+               "unsegmented_place_us": median("place_us", "unsegmented", "sipp")}
     print("signaling:", json.dumps(summary), flush=True)
     return summary
 
@@ -238,23 +238,23 @@ def load(program, folder, rate, count, rounds):
     """CPU a call and the achieved rate of `ringwright load` and of SIPp's built-in caller, against SIPp."""
     rows = []
     for _ in range(rounds):
-        for kind in ["sipp", "ringwright", "segmenting"]:
+        for kind in ["sipp", "ringwright", "unsegmented"]:
             port = free_port()
-            more = ["--set", "sip.segmentation=true"] if kind == "segmenting" else []
+            more = ["--set", "sip.segmentation=off"] if kind == "unsegmented" else []
             caller = sipp_uac(port, rate, count) if kind == "sipp" else load_side(program, port, rate, count, more)
             row = measure(sipp_uas(port), caller, count, 60, folder)
             row["kind"] = kind
             rows.append(row)
             print(json.dumps(row), flush=True)
-    sipp, ours, segmenting = (
-        statistics.median(row["place_us"] for row in rows if row["kind"] == kind) for kind in ["sipp", "ringwright", "segmenting"])
+    sipp, ours, unsegmented = (
+        statistics.median(row["place_us"] for row in rows if row["kind"] == kind) for kind in ["sipp", "ringwright", "unsegmented"])
     errors = {}
     for steady in [100, 1000, rate]:
         port = free_port()
         row = measure(sipp_uas(port), load_side(program, port, steady, steady * 10), steady * 10, 60, folder)
         errors[steady] = round(abs(row["rate_achieved"] / steady - 1) * 100, 4)
         print(json.dumps(row), flush=True)
-    summary = {"rate": rate, "sipp_us": sipp, "load_us": ours, "ratio": round(ours / sipp, 2), "segmenting_us": segmenting,
+    summary = {"rate": rate, "sipp_us": sipp, "load_us": ours, "ratio": round(ours / sipp, 2), "unsegmented_us": unsegmented,
                "rate_error_percent": errors}
     print("load:", json.dumps(summary), flush=True)
     return summary
@@ -282,9 +282,9 @@ def scenarios(program, folder, rate, count, rounds):
             subprocess.run(["sipp", "-sd", name], stdout=output)
     rows = []
     for _ in range(rounds):
-        for answering, calling in [("sipp", "sipp"), ("ours", "sipp"), ("sipp", "ours"), ("segmenting", "sipp"), ("sipp", "segmenting")]:
+        for answering, calling in [("sipp", "sipp"), ("ours", "sipp"), ("sipp", "ours"), ("unsegmented", "sipp"), ("sipp", "unsegmented")]:
             port = free_port()
-            more = ["-udp_segments"] if "segmenting" in (answering, calling) else []
+            more = ["-udp_segments", "off"] if "unsegmented" in (answering, calling) else []
             answerer = sipp_uas(port) if answering == "sipp" else runner_side(program, files["uas"], port, more=more)
             caller = (sipp_uac(port, rate, count, files["uac"]) if calling == "sipp"
                       else runner_side(program, files["uac"], free_port(), port, rate, count, more))
@@ -298,8 +298,8 @@ def scenarios(program, folder, rate, count, rounds):
         median("place_us", "sipp sipp"), median("place_us", "sipp ours"))
     summary = {"rate": rate, "sipp_called_us": called[0], "ours_called_us": called[1], "called_ratio": round(called[1] / called[0], 2),
                "sipp_caller_us": calling[0], "ours_caller_us": calling[1], "caller_ratio": round(calling[1] / calling[0], 2),
-               "segmenting_called_us": median("answer_us", "segmenting sipp"),
-               "segmenting_caller_us": median("place_us", "sipp segmenting")}
+               "unsegmented_called_us": median("answer_us", "unsegmented sipp"),
+               "unsegmented_caller_us": median("place_us", "sipp unsegmented")}
     print("scenarios:", json.dumps(summary), flush=True)
     return summary
 
@@ -307,8 +307,8 @@ def scenarios(program, folder, rate, count, rounds):
 def highest_rate(program, folder, rates, seconds):
     """The highest rate at which no call failed and the run took its planned time, both ends of one kind."""
     summary = {}
-    for kind in ["sipp", "ringwright", "segmenting"]:
-        best, more = 0, ["--segmentation"] if kind == "segmenting" else []
+    for kind in ["sipp", "ringwright", "unsegmented"]:
+        best, more = 0, ["--unsegmented"] if kind == "unsegmented" else []
         for rate in rates:
             port, count = free_port(), rate * seconds
             answerer = sipp_uas(port) if kind == "sipp" else bench_answer(program, port, more=more)

@@ -5,8 +5,8 @@
 //
 // With --transport tcp or tls on both sides; tls takes --certificate FILE.pem --key FILE.pem on the answering side and --ca FILE.pem on the
 // calling one. --spread (both sides) calls another address of 127.0.0.0/8 each time, so that every call has a connection of its own; certificates are
-// then believed whatever they name. --pace MICROSECONDS: how long the busy loop lets messages gather. --segmentation: the kernel cuts
-// what leaves together.
+// then believed whatever they name. --pace MICROSECONDS: how long the busy loop lets messages gather. --unsegmented: each
+// message goes to the kernel by itself.
 
 import Basics
 import CallEngine
@@ -84,7 +84,7 @@ enum CallBench {
         var settings = EngineSettings(
             listeners: [listener], streams: .init(limit: 100_000), rtpPorts: rtp,
             limits: .init(calls: limit, callsPerSecond: 1_000_000), tls: tls, codecs: ["pcma", "pcmu"])
-        settings.segmentsDatagrams = CommandLine.arguments.contains("--segmentation")
+        if CommandLine.arguments.contains("--unsegmented") { settings.segmentation = .off }
         return try Engine(
             settings: settings, loops: [loop], workers: MediaWorkers(),
             nameWorkers: WorkerPool(name: "names", threads: 1, limit: 64), seed: .random(in: 0...UInt64.max),

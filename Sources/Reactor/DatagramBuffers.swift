@@ -12,6 +12,7 @@ final class LoopBuffers {
     /// For `sendmmsg`.
     let headers = SendHeaders()
     private var streamBuffers: [UnsafeMutableRawBufferPointer] = []
+    @exclusivity(unchecked) var captures = CaptureWatch()
 
     static let streamBufferSize = 65_536
 
@@ -82,7 +83,7 @@ final class ReceiveBatch {
     private let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: count)
     private let names = UnsafeMutablePointer<sockaddr_in6>.allocate(capacity: count)
     private let headers = UnsafeMutablePointer<rw_mmsghdr>.allocate(capacity: count)
-    /// A slot holds a cmsghdr and a timespec.
+    /// A slot holds a cmsghdr and a timespec, and a cmsghdr and an int.
     private let controls = UnsafeMutableRawPointer.allocate(byteCount: count * controlStride, alignment: 16)
     private static let controlStride = 64
 
@@ -126,181 +127,27 @@ final class ReceiveBatch {
         )
     }
 
-    /// When one of the datagrams read reached the host, in nanoseconds of the wall clock; nil when the kernel does not tell. Before
-    /// `datagram`.
+    /// What the kernel tells about one of the datagrams read: when it reached the host, in nanoseconds of the wall clock, and the length of
+    /// those it is made of, when it is several that came as one. Nil what it does not tell. Before `datagram`.
     @inline(__always)
-    func stamp(_ index: Int) -> Int64? {
+    func notes(_ index: Int) -> (stamp: Int64?, segment: Int?) {
         let length = headers[index].msg_hdr.msg_controllen
-        // struct cmsghdr { size_t len; int level; int type; } and a struct timespec.
-        let control = controls + index * Self.controlStride
-        guard length >= 32, control.load(fromByteOffset: 8, as: Int32.self) == SOL_SOCKET,
-            control.load(fromByteOffset: 12, as: Int32.self) == SO_TIMESTAMPNS
-        else { return nil }
-        return control.load(fromByteOffset: 16, as: Int64.self) &* 1_000_000_000
-            &+ control.load(fromByteOffset: 24, as: Int64.self)
-    }
-}
-
-/// Datagrams that wait to be sent: their bytes lie one after the other.
-final class SendQueue {
-    struct Entry {
-        var offset: Int
-        var length: Int
-        var address: KernelAddress
-        /// To a connected socket's peer: the kernel knows the address.
-        var isToPeer: Bool
-    }
-
-    @exclusivity(unchecked) private(set) var entries: [Entry] = []
-    @exclusivity(unchecked) private(set) var bytes = UnsafeMutableRawPointer.allocate(byteCount: 16_384, alignment: 16)
-    @exclusivity(unchecked) private var capacity = 16_384
-    @exclusivity(unchecked) private var used = 0
-    /// The first entry that has not gone.
-    @exclusivity(unchecked) var head = 0
-
-    var count: Int { entries.count - head }
-
-    deinit { bytes.deallocate() }
-
-    @inline(__always)
-    func append(_ datagram: UnsafeRawBufferPointer, to address: KernelAddress, isToPeer: Bool) {
-        if used + datagram.count > capacity { grow(to: used + datagram.count) }
-        if let base = datagram.baseAddress { (bytes + used).copyMemory(from: base, byteCount: datagram.count) }
-        entries.append(Entry(offset: used, length: datagram.count, address: address, isToPeer: isToPeer))
-        used += datagram.count
-    }
-
-    private func grow(to least: Int) {
-        let larger = max(capacity * 2, least)
-        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
-        moved.copyMemory(from: bytes, byteCount: used)
-        bytes.deallocate()
-        bytes = moved
-        capacity = larger
-    }
-
-    /// Gives up the room of what has gone, so that a queue that never gets empty does not grow.
-    func compact() {
-        guard head > 0, head < entries.count else { return }
-        let begin = entries[head].offset
-        bytes.copyMemory(from: bytes + begin, byteCount: used - begin)
-        entries.removeFirst(head)
-        for index in entries.indices { entries[index].offset -= begin }
-        used -= begin
-        head = 0
-    }
-
-    func reset() {
-        entries.removeAll(keepingCapacity: true)
-        head = 0
-        used = 0
-    }
-
-    /// Hands the next up to 64 entries to sendmmsg(2), and tells how many it took.
-    /// - Parameter segmented: runs of them go as one datagram each that the kernel cuts.
-    @inline(__always)
-    func sendSome(_ descriptor: Int32, _ scratch: SendHeaders, segmented: Bool) -> SystemCall.Outcome {
-        let amount = min(count, SendHeaders.count)
-        let bytes = self.bytes
-        return entries.withUnsafeMutableBufferPointer { entries in
-            var (index, headers) = (0, 0)
-            while index < amount {
-                let entry = entries.baseAddress! + head + index
-                let run = segmented ? Self.run(from: entry, atMost: amount - index) : 1
-                scratch.vectors[headers] = iovec(iov_base: bytes + entry.pointee.offset, iov_len: entry.pointee.length * run)
-                let header = scratch.headers + headers
-                let isToPeer = entry.pointee.isToPeer
-                header.pointee.msg_hdr.msg_name = isToPeer ? nil : UnsafeMutableRawPointer(entry).advanced(by: Self.addressOffset)
-                header.pointee.msg_hdr.msg_namelen = isToPeer ? 0 : entry.pointee.address.length
-                scratch.cut(headers, into: run, of: entry.pointee.length)
-                headers += 1
-                index += run
+        var notes: (stamp: Int64?, segment: Int?) = (nil, nil)
+        var part = controls + index * Self.controlStride
+        let end = part + length
+        // struct cmsghdr { size_t len; int level; int type; } and a struct timespec, or an int.
+        while part + 20 <= end {
+            let size = part.load(as: Int.self)
+            let kind = (part.load(fromByteOffset: 8, as: Int32.self), part.load(fromByteOffset: 12, as: Int32.self))
+            if kind == (SOL_SOCKET, SO_TIMESTAMPNS), size >= 32 {
+                let seconds = part.load(fromByteOffset: 16, as: Int64.self)
+                notes.stamp = seconds &* 1_000_000_000 &+ part.load(fromByteOffset: 24, as: Int64.self)
+            } else if kind == (SegmentOption.level, SegmentOption.joined) {
+                notes.segment = Int(part.load(fromByteOffset: 16, as: Int32.self))
             }
-            let outcome = SystemCall.attempt {
-                rw_sendmmsg(descriptor, scratch.headers, UInt32(headers), Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
-            }
-            guard case .done(let sent) = outcome else { return outcome }
-            scratch.segmented = 0
-            var taken = 0
-            for header in 0..<sent {
-                let run = scratch.runs[header]
-                taken += run
-                if run > 1 { scratch.segmented += run }
-            }
-            return .done(taken)
+            guard size >= 16 else { break }
+            part += (size + 7) & ~7
         }
-    }
-
-    /// How many of the entries from here on can go as one: they lie one behind the other, have one length and go to one address.
-    @inline(__always)
-    private static func run(from first: UnsafeMutablePointer<Entry>, atMost limit: Int) -> Int {
-        let length = first.pointee.length
-        guard 1...longestSegment ~= length else { return 1 }
-        var run = 1
-        while run < limit, first[run].length == length, (run + 1) * length <= longestRun,
-            first[run].isToPeer == first.pointee.isToPeer,
-            first[run].address.isSame(as: first.pointee.address)
-        {
-            run += 1
-        }
-        return run
-    }
-
-    /// What fits into an Ethernet frame behind the headers of IPv6 and UDP. The kernel cuts, but fragments nothing that it cut.
-    private static let longestSegment = 1452
-    /// What one UDP datagram holds.
-    private static let longestRun = 65_000
-
-    private static let addressOffset =
-        MemoryLayout<Entry>.offset(of: \.address)! + MemoryLayout<KernelAddress>.offset(of: \.storage)!
-}
-
-/// The headers of one sendmmsg(2).
-final class SendHeaders {
-    static let count = 64
-    let vectors = UnsafeMutablePointer<iovec>.allocate(capacity: count)
-    let headers = UnsafeMutablePointer<rw_mmsghdr>.allocate(capacity: count)
-    /// How many datagrams each of the headers stands for.
-    let runs = UnsafeMutablePointer<Int>.allocate(capacity: count)
-    /// How many datagrams of the latest call went in runs.
-    @exclusivity(unchecked) var segmented = 0
-    /// A slot holds a cmsghdr with a number of 16 bits.
-    private let controls = UnsafeMutableRawPointer.allocate(byteCount: count * controlStride, alignment: 8)
-    private static let controlStride = 24
-    /// SOL_UDP and UDP_SEGMENT of <netinet/udp.h>.
-    private static let (udp, segment): (Int32, Int32) = (17, 103)
-
-    init() {
-        for index in 0..<Self.count {
-            (vectors + index).initialize(to: iovec())
-            var header = rw_mmsghdr()
-            header.msg_hdr.msg_iov = vectors + index
-            header.msg_hdr.msg_iovlen = 1
-            (headers + index).initialize(to: header)
-            (runs + index).initialize(to: 1)
-            // struct cmsghdr { size_t len; int level; int type; } and the length of a segment.
-            let control = controls + index * Self.controlStride
-            control.initializeMemory(as: UInt8.self, repeating: 0, count: Self.controlStride)
-            control.storeBytes(of: 18, as: Int.self)
-            control.storeBytes(of: Self.udp, toByteOffset: 8, as: Int32.self)
-            control.storeBytes(of: Self.segment, toByteOffset: 12, as: Int32.self)
-        }
-    }
-
-    deinit {
-        vectors.deallocate()
-        headers.deallocate()
-        runs.deallocate()
-        controls.deallocate()
-    }
-
-    /// Lets a header stand for `run` datagrams of `length` octets.
-    @inline(__always)
-    func cut(_ index: Int, into run: Int, of length: Int) {
-        runs[index] = run
-        let isCut = run > 1
-        if isCut { (controls + index * Self.controlStride).storeBytes(of: UInt16(length), toByteOffset: 16, as: UInt16.self) }
-        headers[index].msg_hdr.msg_control = isCut ? controls + index * Self.controlStride : nil
-        headers[index].msg_hdr.msg_controllen = isCut ? Self.controlStride : 0
+        return notes
     }
 }

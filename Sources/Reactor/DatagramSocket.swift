@@ -30,9 +30,9 @@ package struct DatagramOptions: Sendable {
     /// once a tick.
     package var stampsArrival = false
     /// Hands datagrams of one length that `send` queued for one peer, one behind the other, to the kernel as one, which it cuts (UDP_SEGMENT,
-    /// Linux 4.18): they take the way through the system once. What listens on this machine (tcpdump) may see them uncut. Where the system
-    /// refuses, they go one by one.
-    package var segments = false
+    /// Linux 4.18): they take the way through the system once. Where the system refuses, they go one by one. Unless it is off the socket takes
+    /// uncut what comes so (UDP_GRO, Linux 5.0); it is not for sockets that are read by `look`.
+    package var segmentation = DatagramSegmentation.off
     /// Datagrams that `send` holds while the kernel takes none; more are dropped and counted.
     package var sendQueueLimit = 1024
 
@@ -48,8 +48,10 @@ package struct DatagramCounters: Equatable, Sendable {
     package internal(set) var sendCalls: UInt64 = 0
     package internal(set) var sent: UInt64 = 0
     package internal(set) var sentBytes: UInt64 = 0
-    /// Of those sent: that went with others as one datagram, which the kernel cut (`DatagramOptions.segments`).
+    /// Of those sent: that went with others as one datagram, which the kernel cut (`DatagramOptions.segmentation`).
     package internal(set) var segmented: UInt64 = 0
+    /// Datagrams that came with others as one (`DatagramOptions.segmentation`).
+    package internal(set) var joined: UInt64 = 0
     /// Times that the kernel took no more for now (EAGAIN).
     package internal(set) var blocked: UInt64 = 0
     /// Dropped: the queue was full, or `sendNow` met a socket that takes no more.
@@ -122,6 +124,7 @@ package class DatagramSocket {
         both.received = own.received
         both.receivedBytes = own.receivedBytes
         both.receiveCalls = own.receiveCalls
+        both.joined = own.joined
         both.sendCalls += own.sendCalls
         both.sent += own.sent
         both.sentBytes += own.sentBytes

@@ -29,7 +29,7 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
     private let shared: SharedDescriptor
     private let isV6: Bool
     private let limit: Int
-    private let segments: Bool
+    private let segmentation: DatagramSegmentation
     /// Until then everything goes one by one: the system refused what it should have cut.
     @exclusivity(unchecked) private var unsegmentedUntil = Instant.zero
     @exclusivity(unchecked) private var queue: SendQueue?
@@ -51,7 +51,7 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
         self.shared = shared
         self.isV6 = isV6
         limit = options.sendQueueLimit
-        segments = options.segments
+        segmentation = options.segmentation
         super.init(loop: loop)
     }
 
@@ -92,12 +92,20 @@ final class KernelDatagramSender: DatagramSender, TurnEnd {
         }
     }
 
+    private var mayCut: Bool {
+        switch segmentation {
+        case .off: false
+        case .on: epoll.now >= unsegmentedUntil
+        case .auto: epoll.now >= unsegmentedUntil && !epoll.buffers.captures.isCapturing(at: epoll.now)
+        }
+    }
+
     private func flush(_ queue: SendQueue, _ descriptor: Int32) {
         var repeated = false
         while queue.count > 0 {
             counters.sendCalls += 1
             let headers = epoll.buffers.headers
-            switch queue.sendSome(descriptor, headers, segmented: segments && epoll.now >= unsegmentedUntil) {
+            switch queue.sendSome(descriptor, headers, segmented: queue.count > 1 && mayCut) {
             case .done(let count):
                 for index in queue.head..<queue.head + count { counters.sentBytes += UInt64(queue.entries[index].length) }
                 counters.sent += UInt64(count)

@@ -55,6 +55,10 @@ final class KernelDatagramSocket: DatagramSocket {
         }
         if options.stampsArrival { try SystemCall.setOption(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, 1, "SO_TIMESTAMPNS") }
         if options.reusePort { try SystemCall.setOption(descriptor, SOL_SOCKET, SO_REUSEPORT, 1, "SO_REUSEPORT") }
+        if options.segmentation != .off {
+            // Where the system does not know it, everything comes by itself.
+            try? SystemCall.setOption(descriptor, SegmentOption.level, SegmentOption.joined, 1, "UDP_GRO")
+        }
         let ipv4 = Int32(IPPROTO_IP)
         let ipv6 = Int32(IPPROTO_IPV6)
         if options.reportsErrors {
@@ -185,14 +189,11 @@ final class KernelDatagramSocket: DatagramSocket {
             arrival = now
             let ahead = stampsArrival ? buffers.wallClockLead(at: now) : 0
             for index in 0..<count {
-                if stampsArrival, let stamp = batch.stamp(index) {
-                    arrival = Instant(nanoseconds: min(now.nanoseconds, stamp &- ahead))
-                }
-                let (bytes, peer) = batch.datagram(index)
-                own.received &+= 1
-                own.receivedBytes &+= UInt64(bytes.count)
+                let notes = batch.notes(index)
+                if let stamp = notes.stamp { arrival = Instant(nanoseconds: min(now.nanoseconds, stamp &- ahead)) }
                 // The socket may be closed by what it hears; the slots are made ready all the same.
-                if !isClosed { onReceive?(bytes, peer) }
+                let (bytes, peer) = batch.datagram(index)
+                heard(bytes, peer, in: notes.segment)
             }
             if !isClosed { onBatchEnd?() }
             return count
@@ -201,6 +202,23 @@ final class KernelDatagramSocket: DatagramSocket {
             receiveFailed(number)
             return 0
         }
+    }
+
+    /// - Parameter segment: the length of the datagrams that came as one; the last may fall short.
+    @inline(__always)
+    private func heard(_ bytes: UnsafeRawBufferPointer, _ peer: SocketAddress, in segment: Int?) {
+        guard let segment, segment > 0, segment < bytes.count else { return heard(bytes, peer) }
+        for start in stride(from: 0, to: bytes.count, by: segment) {
+            own.joined &+= 1
+            heard(UnsafeRawBufferPointer(rebasing: bytes[start..<min(start + segment, bytes.count)]), peer)
+        }
+    }
+
+    @inline(__always)
+    private func heard(_ bytes: UnsafeRawBufferPointer, _ peer: SocketAddress) {
+        own.received &+= 1
+        own.receivedBytes &+= UInt64(bytes.count)
+        if !isClosed { onReceive?(bytes, peer) }
     }
 
     /// A report of the network about something sent before.

@@ -67,9 +67,9 @@ struct SippScenarioTests {
         init(_ pair: (caller: String, called: String), _ folder: TemporaryFolder) throws {
             let sippCalled = try Sipp(.builtIn(pair.called), calls: 6, limit: 50)
             let ourCalled = ScenarioPeer(["-sf", try dumped(pair.called, in: folder)], calls: 3)
-            let ourOwnCalled = ScenarioPeer(["-sn", pair.called], calls: 3, more: ["-udp_segments"])
+            let ourOwnCalled = ScenarioPeer(["-sn", pair.called], calls: 3, more: ["-udp_segments", "on"])
             let dumped = ScenarioPeer(["-sf", try dumped(pair.caller, in: folder)], target: sippCalled.port, calls: 3)
-            let own = ScenarioPeer(["-sn", pair.caller], target: sippCalled.port, calls: 3, more: ["-udp_segments"])
+            let own = ScenarioPeer(["-sn", pair.caller], target: sippCalled.port, calls: 3, more: ["-udp_segments", "on"])
             let sippCaller = try Sipp(.builtIn(pair.caller), target: ourCalled.port, calls: 3, limit: 50)
             let sippCallerToOwn = try Sipp(.builtIn(pair.caller), target: ourOwnCalled.port, calls: 3, limit: 50)
             sipp = [sippCaller, sippCallerToOwn, sippCalled]

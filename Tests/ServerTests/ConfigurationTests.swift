@@ -34,7 +34,7 @@ import Testing
               session-timer: 30m
               connections: 100
               idle: 2m
-              segmentation: true
+              segmentation: "off"
               tls: { certificate: chain.pem, key: key.pem, ca: system, client-certificates: required, minimum: 1.3 }
             rtp: { ports: 21000-21999, srtp: off, timeout: 1m30s }  # the line below has its own
             limits: { calls: 400, calls-per-second: 50, per-source: 30/m }
@@ -63,7 +63,7 @@ import Testing
         #expect(configuration.sip.listen.map(\.address) == [SocketAddress("127.0.0.1:5070"), SocketAddress("[::1]:5070")])
         #expect(configuration.sip.external == IPAddress("203.0.113.10") && configuration.sip.sessionTimer.interval == 1800)
         #expect(configuration.engineSettings.streams == .init(limit: 100, idle: .seconds(120)))
-        #expect([configuration, Configuration()].map(\.engineSettings.segmentsDatagrams) == [true, false])
+        #expect([configuration, Configuration()].map(\.engineSettings.segmentation) == [.off, .auto])
         var tls = TLSSettings()
         tls.certificate = "etc/chain.pem"
         tls.key = "etc/key.pem"

@@ -202,7 +202,7 @@ import Testing
             ("rtp: { ports: 30000-30099 }", ["routes"], ["rtp.ports"]),
             ("rtp: { timeout: 5s }", ["routes"], ["rtp.timeout"]),
             ("sip: { connections: 5, idle: 5s }", ["routes"], ["sip.connections", "sip.idle"]),
-            ("sip: { segmentation: true }", ["routes"], ["sip.segmentation"]),
+            ("sip: { segmentation: on }", ["routes"], ["sip.segmentation"]),
             ("control: { listen: off }", ["routes"], ["control.listen"])
         ]
         for (text, applied, restart) in cases {

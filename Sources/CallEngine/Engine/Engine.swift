@@ -70,7 +70,7 @@ package final class Engine: Sendable {
         let front = try first.runAndWait { () throws(SystemError) -> LoopBound<SignalingFront> in
             let front = SignalingFront(
                 loop: first, listeners: settings.listeners, streams: settings.streams,
-                segments: settings.segmentsDatagrams, external: settings.external, tls: settings.tls, hostNames: hostNames)
+                segmentation: settings.segmentation, external: settings.external, tls: settings.tls, hostNames: hostNames)
             front.onNotice = onNotice
             try front.start()
             return LoopBound(front, on: first)

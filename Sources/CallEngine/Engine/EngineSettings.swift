@@ -70,8 +70,8 @@ package struct EngineSettings: Sendable {
     package var listeners: [Listener]
     package var redirects = Redirects()
     package var streams: Streams
-    /// Messages of one length that leave for one peer at the same moment are cut by the kernel (`DatagramOptions.segments`).
-    package var segmentsDatagrams = false
+    /// Whether messages of one length that leave for one peer at the same moment are cut by the kernel (`DatagramOptions.segmentation`).
+    package var segmentation = DatagramSegmentation.auto
     /// The address in SDP, Via and Contact; nil: the local one on which the peer is reached.
     package var external: IPAddress?
     /// RTP takes the even ports, RTCP the odd ones above.

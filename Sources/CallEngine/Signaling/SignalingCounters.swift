@@ -6,7 +6,7 @@ package struct SignalingCounters: Equatable, Sendable {
     package var garbage: UInt64 = 0
     /// Messages refused by the parser, answered or not.
     package var malformed: UInt64 = 0
-    /// Messages that went with others in one datagram, which the kernel cut (`EngineSettings.segmentsDatagrams`).
+    /// Messages that went with others in one datagram, which the kernel cut (`EngineSettings.segmentation`).
     package var segmented: UInt64 = 0
     /// Messages that could not be sent.
     package var sendFailures: UInt64 = 0

@@ -10,7 +10,7 @@ package import SIP
 package final class SignalingFront {
     package let loop: EventLoop
     private let listeners: [EngineSettings.Listener]
-    private let segments: Bool
+    private let segmentation: DatagramSegmentation
     private let external: IPAddress?
     @exclusivity(unchecked) private var sockets: [DatagramSocket] = []
     private var streamListeners: [StreamListener] = []
@@ -35,13 +35,13 @@ package final class SignalingFront {
     private static let connectionRefused: Int32 = 111
 
     /// - Parameter tls: for streams of TLS; a listener of them needs a certificate.
-    /// - Parameter segments: see `EngineSettings.segmentsDatagrams`.
+    /// - Parameter segmentation: see `EngineSettings.segmentation`.
     package init(
-        loop: EventLoop, listeners: [EngineSettings.Listener], streams limits: EngineSettings.Streams, segments: Bool,
-        external: IPAddress?, tls: TLSContext?, hostNames: HostNames
+        loop: EventLoop, listeners: [EngineSettings.Listener], streams limits: EngineSettings.Streams,
+        segmentation: DatagramSegmentation, external: IPAddress?, tls: TLSContext?, hostNames: HostNames
     ) {
         self.loop = loop
-        self.segments = segments
+        self.segmentation = segmentation
         self.listeners = listeners
         self.external = external
         self.hostNames = hostNames
@@ -123,7 +123,7 @@ package final class SignalingFront {
             options.sendBuffer = 4 << 20
             options.reportsErrors = true
             options.sendQueueLimit = 8192
-            options.segments = segments
+            options.segmentation = segmentation
             options.v6Only = hasOwnIPv4(listener)
             let socket = try loop.bindDatagram(to: listener.address, options: options)
             let index = sockets.count

@@ -16,14 +16,18 @@ extension Dialog {
     /// The URI to which requests are sent: the first route, or the target.
     package var nextHop: [UInt8] { routes.first.map { uri(of: $0) } ?? remoteTarget }
 
-    /// Starts a request with the next CSeq number; Contact goes with INVITE and UPDATE. More headers and `finish` follow.
+    /// Starts a request with the next CSeq number. Those that may change where this end is reached have Contact (RFC 3261 section
+    /// 12.2.1.1, RFC 3311 section 5.1, RFC 3515 section 2.2, RFC 6665 section 4.4.1) and say what it can do; a BYE, PRACK, INFO or
+    /// MESSAGE changes nothing and says nothing. More headers and `finish` follow.
     package mutating func startRequest(_ method: Method, end: LocalEnd, branch: [UInt8], into writer: inout MessageWriter) {
         localCSeq += 1
         write(method, localCSeq, end, branch, &writer)
-        if method == .invite || method == .update || method == .subscribe || method == .refer {
+        switch method {
+        case .invite, .update, .subscribe, .refer, .notify:
             writer.header("Contact", octets: end.contact)
+            writer.append(end.headers)
+        default: break
         }
-        writer.append(end.headers)
     }
 
     /// The next request, whole.

@@ -1,5 +1,7 @@
 // The options by name: what each takes, what it does, and what the help says.
 
+import Reactor
+
 /// One option of the command line.
 struct OptionEntry {
     enum Action {
@@ -64,7 +66,14 @@ enum OptionTable {
             .init(
                 "-p", "PORT", "this end's port (default: 5060, or a free one when that is taken)", .whole { $0.localPort = $1 }),
             .init(
-                "-udp_segments", "", "the kernel cuts what leaves together in one length", .flag { $0.segmentsDatagrams = true }),
+                "-udp_segments", "WHEN",
+                "the kernel cuts what leaves together in one length: auto (default; while nobody here captures packets), on, off",
+                .checked { options, text throws(OptionError) in
+                    guard let choice = DatagramSegmentation(rawValue: text) else {
+                        throw OptionError(message: "-udp_segments \(text): auto, on or off")
+                    }
+                    options.segmentation = choice
+                }),
             .init("-bind_local", "", "listens on the address of -i alone", .flag { $0.bindsLocal = true }),
             .init("-rsa", "HOST:PORT", "where everything is sent to", .text { $0.remoteSending = $1 }),
             .init("-max_socket", "N", "sockets at a time, at most (default: 50000)", .whole { $0.maxSockets = $1 }),

@@ -1,5 +1,7 @@
 // What SIPp's command line says, read. Defaults are SIPp's.
 
+package import Reactor
+
 /// The options of a run.
 package struct Options {
     package enum Transport: String, CaseIterable {
@@ -54,7 +56,8 @@ package struct Options {
     package var tlsKey = "cakey.pem"
     package var tlsAuthorities: String?
     package var webSocketPath = "/"
-    package var segmentsDatagrams = false
+    /// Whether the kernel cuts what leaves together.
+    package var segmentation = DatagramSegmentation.auto
 
     package var inBackground = false
     package var keys: [String: String] = [:]

@@ -34,7 +34,7 @@ final class DatagramChannels: Channels {
         settings.receiveBuffer = options.bufferSize ?? 4 << 20
         settings.sendBuffer = options.bufferSize ?? 4 << 20
         settings.stampsArrival = true
-        settings.segments = options.segmentsDatagrams
+        settings.segmentation = options.segmentation
         settings.sendQueueLimit = 65_536
         let socket = try loop.bindDatagram(to: address, options: settings)
         socket.onReceive = { [unowned self, unowned socket] octets, source in

@@ -51,8 +51,8 @@ package struct Configuration: Sendable {
         package var tls = TLSSettings()
         /// How many targets a call may be redirected to.
         package var redirects = 5
-        /// The kernel cuts what leaves together for one peer.
-        package var segmentation = false
+        /// Whether the kernel cuts what leaves together for one peer.
+        package var segmentation = DatagramSegmentation.auto
     }
 
     package struct RTP: Sendable {
@@ -152,7 +152,7 @@ package struct Configuration: Sendable {
         settings.security = rtp.security
         settings.comfortNoise = rtp.comfortNoise
         settings.redirects.limit = sip.redirects
-        settings.segmentsDatagrams = sip.segmentation
+        settings.segmentation = sip.segmentation
         settings.registrar = registrar?.settings
         settings.registrarFile = registrar?.file
         return settings

@@ -4,6 +4,7 @@ import Basics
 import CallEngine
 import FlowEngine
 import Foundation
+import Reactor
 import SDP
 import SIP
 
@@ -106,7 +107,7 @@ struct ConfigurationSchema {
         readStreams(fields, into: &sip.streams)
         sip.tls = TLSSchema(schema: self).read(fields)
         if let count = fields.integer("redirects", in: 0...20) { sip.redirects = count }
-        if let cuts = fields.flag("segmentation") { sip.segmentation = cuts }
+        if let choice = fields.word("segmentation", DatagramSegmentation.self) { sip.segmentation = choice }
         if let external = fields.text("external") {
             sip.external = IPAddress(external.text)
             if sip.external == nil {

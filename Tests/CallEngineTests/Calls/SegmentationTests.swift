@@ -8,7 +8,7 @@ import Testing
 @Suite struct SegmentationTests {
     private static func settings(_ segments: Bool) -> EngineSettings {
         var settings = EngineSettings(listeners: [.init(.udp, SocketAddress(ip: .loopback4, port: 0))])
-        settings.segmentsDatagrams = segments
+        settings.segmentation = segments ? .on : .off
         return settings
     }
 
