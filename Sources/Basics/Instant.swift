@@ -20,6 +20,7 @@ package struct Instant: Hashable, Comparable, Codable, Sendable {
 
     // The standard library's versions of these go through the protocol's table when another module calls them.
     @inlinable package static func == (left: Instant, right: Instant) -> Bool { left.nanoseconds == right.nanoseconds }
+    @inlinable package static func != (left: Instant, right: Instant) -> Bool { left.nanoseconds != right.nanoseconds }
     @inlinable package static func > (left: Instant, right: Instant) -> Bool { left.nanoseconds > right.nanoseconds }
     @inlinable package static func <= (left: Instant, right: Instant) -> Bool { left.nanoseconds <= right.nanoseconds }
     @inlinable package static func >= (left: Instant, right: Instant) -> Bool { left.nanoseconds >= right.nanoseconds }

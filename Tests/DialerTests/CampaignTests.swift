@@ -49,9 +49,9 @@ import Testing
             let database = try kind.open(
                 folder.appending(path: "campaign.db").path(), CampaignStore.migrations, isInline: true)
             self.database = database
-            _ = try CampaignStore.importList(folder.appending(path: plan.list).path(), into: database)
+            _ = try CampaignStore.importList(.file(folder.appending(path: "\(plan.list)").path()), into: database)
             let wall = loop.wallClock
-            let arrival = CampaignStore.Arrival(plan, list: plan.list, isAlone: true)
+            let arrival = CampaignStore.Arrival(plan, list: "\(plan.list)", isAlone: true)
             let joined = try database.performAndWait { connection throws(StoreError) in
                 try CampaignStore.join(arrival, at: wall, connection)
             }

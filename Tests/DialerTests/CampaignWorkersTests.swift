@@ -42,11 +42,11 @@ import Testing
         @discardableResult
         func join(_ plan: CampaignPlan? = nil) throws -> Worker {
             let database = try open()
-            let arrival = CampaignStore.Arrival(plan ?? self.plan, list: self.plan.list, isAlone: false)
+            let arrival = CampaignStore.Arrival(plan ?? self.plan, list: "\(self.plan.list)", isAlone: false)
             let id = try database.performAndWait { connection throws(StoreError) in
                 try CampaignStore.join(arrival, at: 0, connection).id
             }
-            _ = try CampaignStore.importList(folder.appending(path: self.plan.list).path(), into: database)
+            _ = try CampaignStore.importList(.file(folder.appending(path: "\(self.plan.list)").path()), into: database)
             let worker = Worker(CampaignWorker(id: id, arrival), database, self)
             workers.append(worker)
             return worker
@@ -285,7 +285,7 @@ import Testing
         }
         let ends = databases.map { database in
             let outcome = Outcome<Int?>()
-            Thread { outcome.set(try? CampaignStore.importList(list, into: database)) }.start()
+            Thread { outcome.set(try? CampaignStore.importList(.file(list), into: database)) }.start()
             return outcome
         }
         #expect(ends.map { $0.wait() } == [2500, 2500])

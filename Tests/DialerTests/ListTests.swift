@@ -18,7 +18,7 @@ import Testing
     }
 
     static func rows(_ path: String) throws -> [String] {
-        let list = try TargetList(path: path)
+        let list = try TargetList(.file(path))
         var rows: [String] = []
         while let row = try list.next() { rows.append("\(row.line) \(row.value.json)") }
         return rows
@@ -98,7 +98,10 @@ import Testing
                 """, file: "campaigns/nightly.yaml")
         let plan = try #require(result.plan, "\(result.diagnostics)")
         #expect(result.diagnostics.isEmpty)
-        #expect((plan.name, plan.list, plan.flow) == ("nightly", "campaigns/numbers.csv", "campaigns/../flows/caller.yaml"))
+        #expect(
+            (plan.name, plan.list.description, plan.flow) == (
+                "nightly", "campaigns/numbers.csv", "campaigns/../flows/caller.yaml"
+            ))
         #expect((plan.concurrency, plan.rate, plan.line) == (20, 5, "carrier"))
         #expect(plan.attempts.after == [.busy: .seconds(60)])
         #expect(plan.stop == StopRule(failureRate: 0.2, after: 50))

@@ -109,11 +109,11 @@ import Testing
             let database = try site.open()
             self.database = database
             let arrival = CampaignStore.Arrival(
-                plan, list: plan.list, isAlone: false, address: "\(parties):5060;transport=udp")
+                plan, list: "\(plan.list)", isAlone: false, address: "\(parties):5060;transport=udp")
             id = try database.performAndWait { connection throws(StoreError) in
                 try CampaignStore.join(arrival, at: 0, connection).id
             }
-            _ = try CampaignStore.importList(site.folder.path("list.csv"), into: database)
+            _ = try CampaignStore.importList(.file(site.folder.path("list.csv")), into: database)
             let engine = try site.world.engine(at: callers)
             var surroundings = PartyDesk.Surroundings(
                 callers: engine, callerFlow: try Self.flow(PartyWorkersTests.caller),

@@ -35,6 +35,15 @@ import Testing
                 far: far, logged: logged))
     }
 
+    /// What the CANCEL of a flow that gives up was answered is known in `always`.
+    @Test func theStatusOfACallThatWasGivenUp() throws {
+        try runCases(
+            Self.flow(
+                "outbound", ["ring", "expect: { answered: never, within: 3s }", "hangup"],
+                always: ["expect: { status: 487 }"], far: "callee: [ rings, { waits: 9s } ]",
+                logged: "true 487 Request Terminated"))
+    }
+
     @Test func ofACallThatGoesOn() throws {
         try runCases(
             Self.flow(

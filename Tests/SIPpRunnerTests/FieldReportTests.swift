@@ -88,7 +88,7 @@ struct FieldReportTests {
         #expect(scene.play())
         #expect(caller.status == 0, "\(caller.run.fatalMessage ?? "")")
         heard.close()
-        return (source.map { Int($0.port) }, caller.port + 1000)
+        return (source.map { Int($0.port) }, caller.mediaPort)
     }
 
     @Test("B105: a capture goes out from -mp when the description has a port of its own")

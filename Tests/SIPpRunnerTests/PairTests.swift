@@ -81,7 +81,8 @@ struct PairTests {
             "dest", "src", "start_rtd", "rtd", "repeat_rtd", "counter", "next", "test", "chance", "condexec", "condexec_inverse",
             "crlf",
             "display", "hide", "hiderest", "search_in", "header", "case_indep", "occurrence", "start_line", "check_it",
-            "check_it_inverse", "assign_to", "command", "int_cmd", "play_pcap_audio", "play_dtmf", "rtp_stream", "variable2",
+            "check_it_inverse", "assign_to", "command", "int_cmd", "play_pcap_audio", "play_pcap_video", "play_pcap_image",
+            "play_dtmf", "rtp_stream", "variable2",
             "compare"
         ]
         let values = [
@@ -100,11 +101,17 @@ struct PairTests {
             "last_Via:", "call_number", "dynamic_id", "msg_index", "pid", "clock_tick", "users", "userid", "sipp_version", "len",
             "field0",
             "file", "fill", "date", "timestamp", "authentication", "$", "cryptotag1audio", "cryptosuiteaescm128sha1801audio",
-            "cryptokeyparams1audio"
+            "cryptokeyparams1audio", "cryptotag2audio", "cryptosuiteaescm128sha1322audio", "cryptokeyparams2audio",
+            "cryptotag1video", "cryptosuitenullsha1801video", "cryptokeyparams1video", "tdmmap"
+        ]
+        let commands = [
+            "pause", "resume", "apattern", "vpattern", "pauseapattern", "resumeapattern", "pausevpattern", "resumevpattern",
+            "startaudio", "updateaudio", "stopaudio", "startvideo", "updatevideo", "stopvideo"
         ]
         for name in elements { #expect(has("<\(name)"), "no <\(name)>") }
         for name in attributes { #expect(has(" \(name)=\""), "no \(name)=") }
         for value in values { #expect(has("\"\(value)\""), "no \"\(value)\"") }
+        for command in commands { #expect(has("=\"\(command)"), "no exec \(command)") }
         for keyword in keywords { #expect(has("[\(keyword)"), "no [\(keyword)]") }
         #expect(ScenarioPair.all.count >= 20)
     }

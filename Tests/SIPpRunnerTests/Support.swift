@@ -37,6 +37,8 @@ final class Scene {
     final class Party {
         let run: ScenarioRun
         let port: Int
+        /// Its `-mp`; others keep fifty ports away.
+        var mediaPort: Int { 10_000 + 50 * (port - 5060) }
         fileprivate(set) var status: Int32?
 
         init(_ run: ScenarioRun, port: Int) {
@@ -52,7 +54,7 @@ final class Scene {
 
     /// Begins a run: a scenario by its text, or by the arguments alone.
     func start(_ text: String? = nil, _ arguments: [String] = [], to target: Party? = nil) throws -> Party {
-        var words = ["-i", "127.0.0.1", "-bind_local", "-p", "\(nextPort)", "-mp", "\(nextPort + 1000)"]
+        var words = ["-i", "127.0.0.1", "-bind_local", "-p", "\(nextPort)", "-mp", "\(10_000 + 50 * (nextPort - 5060))"]
         if let text { words += ["-sf", try folder.write(text, "scenario-\(nextPort).xml")] }
         if let target { words.append("127.0.0.1:\(target.port)") }
         let options = try OptionReader.read(words + arguments)

@@ -122,6 +122,8 @@ package final class Call {
     @exclusivity(unchecked) var registration: TransactionKey?
     /// Client transactions whose responses come here.
     @exclusivity(unchecked) var transactions: [TransactionID] = []
+    /// Resumed when the session of a call that was given up leaves.
+    var lingering: Waiter<Void>?
     /// Our BYE.
     var bye: TransactionID?
 
@@ -272,6 +274,7 @@ package final class Call {
             }
         }
         registration = nil
+        lingering?.resume(returning: ())
         shard.forget(self)
     }
 

@@ -7,7 +7,10 @@ import SIP
 
 extension Call {
     package func hangUp(_ reason: HangUpReason) {
-        guard !state.isEnded else { return }
+        guard !state.isEnded else {
+            lingering?.resume(returning: ())
+            return
+        }
         let wasAnswered = state == .answered
         let party: CallEnd.Party = reason.cause == .normal || reason.cause == .cancelled ? ourSide : .engine
         var cause = reason.cause
@@ -21,6 +24,21 @@ extension Call {
         guard session != nil else { return leave() }
         let rows = Self.reasonRow(reason.reason)
         update { $0.hangUp(status: reason.status, headers: rows, source: self.hop.address, into: &$1) }
+    }
+
+    package func finalAnswer() async {
+        guard direction == .outbound, state.isEnded, answeredAt == nil, registration != nil else { return }
+        let waiter = lingering ?? Waiter<Void>()
+        lingering = waiter
+        try? await waiter.wait()
+    }
+
+    /// The final answer came after the call was given up.
+    func answeredLate(_ response: Message) {
+        guard state.isEnded, answeredAt == nil, response.status >= 200 else { return }
+        finalStatus = response.status
+        finalReason = response.reasonPhrase
+        finalResponse = response
     }
 
     /// Why, for the far side (RFC 3326).

@@ -107,6 +107,7 @@ extension Call {
         case .response(let response, _):
             if times.trying == nil { times.trying = loop.now - started }
             isMovedForSize = false
+            if state.isEnded { answeredLate(response) }
             update { $0.received(response: response, at: self.loop.now, into: &$1) }
         case .timedOut:
             noResponse = true
@@ -186,6 +187,7 @@ extension Call {
             return placeAgain(offer: offer)
         }
         if failsOver(status, response) || goesOnElsewhere(status, response) { return }
+        if state.isEnded { return leave() }
         let by: CallEnd.Party = noResponse ? .engine : .callee
         finalStatus = noResponse ? 0 : status
         finalReason = response?.reasonPhrase ?? ""

@@ -38,6 +38,10 @@ package protocol CallControl: AnyObject {
 
     /// Ends the call in the way its state asks for: BYE, CANCEL or a final answer. Does nothing once it is over.
     func hangUp(_ reason: HangUpReason)
+    /// After a call that goes out was given up before its answer: waits for the final answer to its INVITE, 487 as a rule, which `info` tells
+    /// then. At once when there is none to wait for; 64*T1 after the CANCEL at the latest (RFC 3261 section 9.1). `hangUp` once more
+    /// ends the wait.
+    func finalAnswer() async
     /// re-INVITE with `sendonly`, playing `music` (nil: silence) to the held side.
     func hold(music: AudioSource?) async throws
     func unhold() async throws

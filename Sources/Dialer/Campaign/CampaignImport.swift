@@ -7,10 +7,10 @@ extension CampaignStore {
     private static let batch = 1000
 
     /// Takes in what is not yet there. Not on a loop. Returns the number of rows in all.
-    package static func importList(_ path: String, into database: Database) throws(CampaignProblem) -> Int {
+    package static func importList(_ source: ListSource, into database: Database) throws(CampaignProblem) -> Int {
         let (known, isWhole) = try storing(database) { connection throws(StoreError) in try imported(connection) }
         if isWhole { return known }
-        let list = try listing { () throws(CSVProblem) in try TargetList(path: path) }
+        let list = try listing { () throws(CSVProblem) in try TargetList(source) }
         var row = 0
         func skip(to known: Int) throws(CampaignProblem) {
             while row < known {

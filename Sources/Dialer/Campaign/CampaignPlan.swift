@@ -5,8 +5,8 @@ package import FlowEngine
 
 package struct CampaignPlan: Sendable {
     package var name: String
-    /// The dial list: CSV, or JSON lines by its name's end (`.jsonl`, `.ndjson`).
-    package var list: String
+    /// The dial list.
+    package var list: ListSource
     /// The path of the flow.
     package var flow: String
     /// Whom a row stands for: a SIP address, or with a line a number. `target` is the row.
@@ -32,7 +32,7 @@ package struct CampaignPlan: Sendable {
         file.split(separator: "/").last.map { String($0.prefix { $0 != "." }) } ?? "campaign"
     }
 
-    package init(name: String, list: String, flow: String, to: Template, concurrency: Int) {
+    package init(name: String, list: ListSource, flow: String, to: Template, concurrency: Int) {
         self.name = name
         self.list = list
         self.flow = flow

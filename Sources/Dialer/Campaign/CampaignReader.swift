@@ -3,6 +3,7 @@
 import CallEngine
 package import FlowEngine
 import Foundation
+import Store
 
 package enum CampaignReader {
     package struct Result: Sendable {
@@ -68,7 +69,7 @@ private struct FileReader {
         let name =
             reader.string("campaign") ?? CampaignPlan.name(of: file)
         _ = reader.string("description")
-        let list = reader.requiredString("targets", mend: "name a CSV file: `targets: numbers.csv`")
+        let list = reader.required("targets", mend: "name a CSV file: `targets: numbers.csv`").flatMap(list)
         let flow = reader.requiredString("flow", mend: "name a flow: `flow: flows/caller.yaml`")
         let to = reader.required("to", mend: "write `to: \"sip:${target.number}@host\"`").flatMap { template($0, "`to`") }
         let concurrency = reader.int("concurrency", in: 1...100_000) ?? 10
@@ -92,7 +93,7 @@ private struct FileReader {
         reader.finish()
         guard let list, let flow, let to else { return nil }
         var plan = CampaignPlan(
-            name: name, list: PathConfinement.join(folder, list), flow: PathConfinement.join(folder, flow), to: to,
+            name: name, list: list, flow: PathConfinement.join(folder, flow), to: to,
             concurrency: concurrency)
         plan.callerID = callerID
         plan.line = line
@@ -105,6 +106,32 @@ private struct FileReader {
         plan.parties = parties ?? []
         plan.mark = mark ?? .usual
         return plan
+    }
+
+    /// A file by its name, or a database with a query.
+    private func list(_ node: YAMLNode) -> ListSource? {
+        guard case .mapping = node.content else {
+            return NodeRead.string(node, "`targets`", sink).map { .file(PathConfinement.join(folder, $0)) }
+        }
+        guard let map = MappingReader(node, "`targets`", sink) else { return nil }
+        let store = map.requiredString(
+            "store", mend: "write `store: sqlite:customers.db` or `store: postgresql://user@host/database`")
+        let query = map.requiredString("query", mend: "write `query: \"SELECT * FROM customers ORDER BY id\"`")
+        map.finish()
+        guard let store, let query else { return nil }
+        do throws(StoreError) {
+            switch try StorePlace(store) {
+            case .sqlite(let path): return .query(query, of: .sqlite(PathConfinement.join(folder, path)))
+            case .postgresql(let address):
+                guard address.hasPassword else { return .query(query, of: .postgresql(address)) }
+                sink.error(
+                    at: map.place(of: "store"), "a password has no place in a campaign's file",
+                    mend: "leave it to PGPASSWORD or ~/.pgpass")
+            }
+        } catch {
+            sink.error(at: map.place(of: "store"), "`store`: \(error)")
+        }
+        return nil
     }
 
     private func template(_ node: YAMLNode, _ what: String) -> Template? {

@@ -184,15 +184,16 @@ package struct GeneratorWatch {
 
     /// Datagrams that this process's sockets had no room for (the last column of /proc/net/udp and udp6).
     private static var socketDrops: UInt64 {
-        let own = ProcessFiles.socketInodes
-        var sum: UInt64 = 0
+        var drops: [(inode: String, count: UInt64)] = []
         for file in ["/proc/self/net/udp", "/proc/self/net/udp6"] {
-            for line in ProcessFiles.text(file)?.split(separator: "\n").dropFirst() ?? [] {
-                let fields = line.split(separator: " ")
-                guard fields.count >= 13, own.contains(String(fields[9])) else { continue }
-                sum += UInt64(fields[fields.count - 1]) ?? 0
+            for line in ProcessFiles.text(file)?.utf8.split(separator: UInt8(ascii: "\n")).dropFirst() ?? [] {
+                let fields = line.split(separator: UInt8(ascii: " "))
+                guard fields.count >= 13, let count = UInt64(Substring(fields[fields.count - 1])), count > 0 else { continue }
+                drops.append((String(Substring(fields[9])), count))
             }
         }
-        return sum
+        guard !drops.isEmpty else { return 0 }
+        let own = ProcessFiles.socketInodes
+        return drops.reduce(0) { own.contains($1.inode) ? $0 + $1.count : $0 }
     }
 }

@@ -215,9 +215,12 @@ package final class SimulatedCall: CallControl {
             return
         }
         onAction?(state == .answered ? "BYE" : "CANCEL")
+        if state != .answered { (info.sipStatus, info.sipReason) = (487, "Request Terminated") }
         let cause = state != .answered && reason.cause == .normal ? CallEnd.Cause.cancelled : reason.cause
         finish(CallEnd(by: party, cause: cause, detail: reason.detail))
     }
+
+    package func finalAnswer() async {}
 
     private func finish(_ end: CallEnd) {
         guard !state.isEnded else { return }

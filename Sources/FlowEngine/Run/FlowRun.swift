@@ -44,6 +44,8 @@ package final class FlowRun {
     var digitsSent = ""
     /// Of the times that `QualityEvent` is about.
     private var worstScore: Double?
+    /// The flow ended a call that goes out before its answer.
+    private var hasGivenUp = false
     private var error: FlowError?
     private var place: SourcePlace?
     private var depth = 0
@@ -89,6 +91,7 @@ package final class FlowRun {
         limit?.cancel()
         stopBackground()
         await waitForEnd()
+        await waitForFinalAnswer()
         await waitForRecordings()
         await runAlways()
         if !call.state.isEnded { call.onEnd = previous }
@@ -135,8 +138,11 @@ package final class FlowRun {
         }
     }
 
-    private func hangUp(_ reason: HangUpReason) {
-        if !call.state.isEnded { call.hangUp(reason) }
+    /// Ends the call, as the flow wants it.
+    func hangUp(_ reason: HangUpReason) {
+        guard !call.state.isEnded else { return }
+        hasGivenUp = call.direction == .outbound && call.state != .answered
+        call.hangUp(reason)
     }
 
     private func fail(_ error: FlowError) {
@@ -187,6 +193,12 @@ package final class FlowRun {
         let task = loop.spawn { if let end = try? await self.ended.wait(), self.callEnd == nil { self.callEnd = end } }
         await task.finished()
         timer.cancel()
+    }
+
+    /// What the far side says to the CANCEL is part of the result. In a task of its own: this one may be cancelled.
+    private func waitForFinalAnswer() async {
+        guard hasGivenUp else { return }
+        await loop.spawn { await self.call.finalAnswer() }.finished()
     }
 
     /// `always:` reads about finished files; a recorder that hangs holds it up for 5 s at most.

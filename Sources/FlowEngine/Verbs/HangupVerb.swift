@@ -20,7 +20,7 @@ package struct HangupVerb: Verb {
     package func run(_ run: FlowRun) async throws -> StepResult {
         var reason = HangUpReason.normal
         if let status { reason.status = status }
-        run.call.hangUp(reason)
+        run.hangUp(reason)
         throw FlowTransfer.end
     }
 }

@@ -14,6 +14,9 @@ package final class TLSContext: @unchecked Sendable {
     let server: OpaquePointer?
     /// What servers gave for a quicker handshake next time, by name and address.
     private let sessions = Locked<[String: Session]>([:])
+    /// The certificates of the system's authorities are still to be read: that takes longer than all else, and most programs that call need
+    /// none of them.
+    private let lacksAuthorities: Locked<Bool>
     private static let sessionCapacity = 1000
 
     /// Reads the files: on a thread that may block.
@@ -21,6 +24,7 @@ package final class TLSContext: @unchecked Sendable {
         self.settings = settings
         let client = try Self.make(settings, asServer: false)
         self.client = client
+        lacksAuthorities = Locked(settings.authorities == .system && settings.verifiesServers)
         guard settings.certificate != nil else {
             server = nil
             expiry = nil
@@ -49,6 +53,20 @@ package final class TLSContext: @unchecked Sendable {
             return settings.certificate == nil && other.settings.certificate == nil
         }
         return X509_cmp(own, others) == 0
+    }
+
+    /// Reads the certificates of the system's authorities now, and not when the first connection needs them: on a thread that may block.
+    package func readAuthorities() {
+        lacksAuthorities.withLock { lacks in
+            if lacks { SSL_CTX_set_default_verify_paths(client) }
+            lacks = false
+        }
+    }
+
+    /// A connection that this end begins.
+    func newClient() -> OpaquePointer? {
+        readAuthorities()
+        return SSL_new(client)
     }
 
     // MARK: Setting up
@@ -104,7 +122,7 @@ package final class TLSContext: @unchecked Sendable {
         _ settings: TLSSettings, on context: OpaquePointer, asServer: Bool
     ) throws(TLSSetupError) {
         switch settings.authorities {
-        case .system: SSL_CTX_set_default_verify_paths(context)
+        case .system: if asServer, settings.requiresClientCertificate { SSL_CTX_set_default_verify_paths(context) }
         case .file(let path):
             try checkReadable(path)
             guard SSL_CTX_load_verify_locations(context, path, nil) == 1 else { throw .noAuthorities(path: path) }

@@ -68,7 +68,7 @@ package final class TLSStream: StreamConnection {
         timeout: Duration = .seconds(10), options: StreamOptions = StreamOptions()
     ) -> TLSStream {
         let lower = loop.openStream(to: address, from: local, timeout: timeout, options: lowerOptions(options))
-        guard let connection = SSL_new(context.client) else { preconditionFailure("OpenSSL makes a connection") }
+        guard let connection = context.newClient() else { preconditionFailure("OpenSSL makes a connection") }
         let stream = TLSStream(over: lower, context, connection, name: name, outputLimit: options.outputLimit)
         SSL_set_connect_state(connection)
         if IPAddress(name) == nil {

@@ -24,7 +24,7 @@ extension ScenarioCall {
         guard !isOver else { return }
         if let cause { statistics.failed(cause) }
         remember("failed: \(cause?.column ?? "ended from outside")")
-        if sayingGoodbye, run.settings.behaviors.contains(.bye) { sayGoodbye() }
+        if sayingGoodbye, settings.behaviors.contains(.bye) { sayGoodbye() }
         end(isSuccess: false)
     }
 

@@ -1,6 +1,7 @@
 // Texts with their keywords filled in.
 
 import Basics
+import Glibc
 import SIP
 
 extension ScenarioCall {
@@ -44,7 +45,7 @@ extension ScenarioCall {
             case .callNumber(let offset): buffer.append(number: number &+ offset)
             case .branch(let offset):
                 buffer.append("z9hG4bK-")
-                buffer.append(number: run.settings.processID)
+                buffer.append(number: settings.processID)
                 buffer.append("-")
                 buffer.append(number: number)
                 buffer.append("-")
@@ -67,7 +68,7 @@ extension ScenarioCall {
             case .lastRequestURI: writeLastURI(into: buffer)
             case .lastMessage: if let recent { buffer.append(recent.octets) }
             case .lastHeader(let name): if !writeHeader(name, into: buffer) { emptyLine() }
-            case .messageIndex: buffer.append(number: place)
+            case .messageIndex(let offset): buffer.append(number: place &+ offset)
             case .clockTick: buffer.append(number: run.clockTick)
             case .dynamicID: buffer.append(number: dynamicID)
             case .users: buffer.append(number: run.users)
@@ -85,7 +86,7 @@ extension ScenarioCall {
                 let count = max(0, min(Int(bounded: value(variable).number ?? 0), 65_000))
                 for place in 0..<(text.isEmpty ? 0 : count) { buffer.append(text[place % text.count]) }
             case .date: buffer.append(text: DateText.rfc3261(run.wallClock))
-            case .timestamp: buffer.append(text: DateText.stamp(run.wallClock, rfc3339: run.settings.rfc3339))
+            case .timestamp: buffer.append(text: DateText.stamp(run.wallClock, rfc3339: settings.rfc3339))
             case .authentication(let parameters):
                 if challenge == nil {
                     emptyLine()
@@ -126,9 +127,12 @@ extension ScenarioCall {
     var recent: Message? { lastSeen ?? lastReceived }
 
     static func bodyStart(_ octets: UnsafeRawBufferPointer) -> Int {
+        guard let start = octets.baseAddress else { return 0 }
         var at = 0
-        while at + 3 < octets.count {
-            if octets[at] == 13, octets[at + 1] == 10, octets[at + 2] == 13, octets[at + 3] == 10 { return at + 4 }
+        while let found = memchr(start + at, 13, octets.count - at) {
+            at = UnsafeRawPointer(found) - start
+            guard at + 3 < octets.count else { break }
+            if octets[at + 1] == 10, octets[at + 2] == 13, octets[at + 3] == 10 { return at + 4 }
             at += 1
         }
         return octets.count
@@ -172,11 +176,11 @@ extension ScenarioCall {
         let octets = buffer.array
         let method = Array(octets.prefix { $0 != UInt8(ascii: " ") })
         let body = Array(octets[Self.bodyStart(buffer.octets)...])
-        let user = parameters.user.isEmpty ? Array(run.settings.authUser.utf8) : expanded(parameters.user)
-        let password = parameters.password.isEmpty ? Array(run.settings.authPassword.utf8) : expanded(parameters.password)
+        let user = parameters.user.isEmpty ? Array(settings.authUser.utf8) : expanded(parameters.user)
+        let password = parameters.password.isEmpty ? Array(settings.authPassword.utf8) : expanded(parameters.password)
         nonceCount += 1
         let credentials = CallCredentials(
-            user: text(user), password: text(password), uri: run.settings.authURI, nonceCount: nonceCount)
+            user: text(user), password: text(password), uri: settings.authURI, nonceCount: nonceCount)
         guard let row = row(credentials, parameters, challenge, method, body) else { return }
         buffer.insert(row, at: place)
     }

@@ -14,8 +14,8 @@ extension ScenarioCall {
 
     private func take(_ message: Message) {
         remember("received \(text(message.octets.prefix { $0 != 13 && $0 != 10 }))")
-        let hash = run.settings.detectsLoosely ? Self.looseHash(message) : OctetHash.of(message.octets)
-        if run.settings.isUDP, run.settings.retransmits, isRepetition(hash) { return }
+        let hash = settings.detectsLoosely ? Self.looseHash(message) : OctetHash.of(message.octets)
+        if settings.isUDP, settings.retransmits, isRepetition(hash) { return }
         learn(message)
         if let place = place(of: message) {
             accept(message, hash, at: place)
@@ -48,7 +48,7 @@ extension ScenarioCall {
             if message.method == .ack { isEstablished = true }
             // Some scenarios only get requests, and have to name the peer all the same.
             if peerTag.isEmpty, let tag = (try? message.from())?.tag { peerTag = Array(tag) }
-        } else if let tag = (try? message.to())?.tag {
+        } else if let tag = (try? message.to())?.tag, !peerTag.elementsEqual(tag) {
             peerTag = Array(tag)
         }
     }
@@ -151,7 +151,7 @@ extension ScenarioCall {
     }
 
     private func isLostAt(_ place: Int, _ step: Step) -> Bool {
-        let share = step.common.loss ?? run.settings.loss
+        let share = step.common.loss ?? settings.loss
         guard share > 0, run.chance() * 100 < share else { return false }
         statistics.steps[place].lost += 1
         return true
@@ -184,7 +184,7 @@ extension ScenarioCall {
     /// Late answers of earlier transactions, and what is to be overlooked.
     private func absorbs(_ message: Message, _ hash: UInt64) -> Bool {
         if isInTimewait { return true }
-        if run.settings.ignoresMessagesInPauses, pausedUntil != .never { return true }
+        if settings.ignoresMessagesInPauses, pausedUntil != .never { return true }
         guard !message.isRequest else {
             // An ACK for another transaction than the last INVITE.
             return message.method == .ack && lastReceived?.cSeqMethod == .invite && lastReceived?.cSeq != message.cSeq
@@ -229,7 +229,7 @@ extension ScenarioCall {
         } else if message.isRequest, answersAutomatically(message) {
             return
         }
-        let aborts = run.settings.behaviors.contains(.abortUnexpected)
+        let aborts = settings.behaviors.contains(.abortUnexpected)
         countUnexpected(message)
         run.warn(
             "\(aborts ? "Aborting" : "Continuing") call on unexpected message for Call-Id '\(text(id))': while \(doing) (index \(index)), received '\(text(message.octets))'"
@@ -281,7 +281,7 @@ extension ScenarioCall {
     private func answersAutomatically(_ message: Message) -> Bool {
         switch message.method {
         case .bye, .cancel:
-            guard run.settings.behaviors.contains(.bye) else { return false }
+            guard settings.behaviors.contains(.bye) else { return false }
             countUnexpected(message)
             run.warn("Aborting call on an unexpected \(message.methodName) for call: \(text(id))")
             lastReceived = message
@@ -289,9 +289,9 @@ extension ScenarioCall {
             fail(.unexpectedMessage)
             return true
         case .info, .notify, .options, .update:
-            guard run.settings.autoAnswers else { return false }
+            guard settings.autoAnswers else { return false }
         default:
-            guard message.methodName == "PING", run.settings.behaviors.contains(.pingReply) else { return false }
+            guard message.methodName == "PING", settings.behaviors.contains(.pingReply) else { return false }
         }
         let before = lastReceived
         lastReceived = message

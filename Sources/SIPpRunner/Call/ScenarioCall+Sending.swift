@@ -46,7 +46,7 @@ extension ScenarioCall {
             answerIndex = index
             lastReceivedHash = 0
         }
-        if let delay = sending.retransmission, run.settings.isUDP, run.settings.retransmits {
+        if let delay = sending.retransmission, settings.isUDP, settings.retransmits {
             retransmissionDelay = delay
             retransmissions = 0
             retransmitAt = run.now + .milliseconds(bounded: delay)
@@ -60,7 +60,6 @@ extension ScenarioCall {
     /// Repeats the last message that is not answered yet; false when that was the last time and the call is over or elsewhere.
     func retransmit() -> Bool {
         retransmissions += 1
-        let settings = run.settings
         let most = min(lastSentIsInvite ? settings.maxInvite : settings.maxNonInvite, settings.maxRetransmissions)
         guard retransmissions <= most else {
             retransmitAt = .never

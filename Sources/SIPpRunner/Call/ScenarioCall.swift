@@ -8,7 +8,9 @@ import SIP
 
 package final class ScenarioCall {
     let scenario: Scenario
-    unowned let run: any CallSurroundings
+    /// The run owns its calls, and outlives each; a checked reference would cost as much as the call's own work.
+    unowned(unsafe) let run: any CallSurroundings
+    let settings: CallSettings
     package let statistics: Statistics
     /// From 1.
     package let number: Int
@@ -80,8 +82,11 @@ package final class ScenarioCall {
     package var noted = Instant.never
 
     // Response times
-    var timerStarts: [Instant] = []
-    var timersDone: [Bool] = []
+    private struct ResponseTimer {
+        var start: Instant
+        var isDone = false
+    }
+    private var timers: [ResponseTimer] = []
     /// When the message that is being looked at came.
     var arrival = Instant.zero
 
@@ -105,17 +110,17 @@ package final class ScenarioCall {
     ) {
         self.scenario = scenario
         self.run = run
+        settings = run.settings
         self.statistics = statistics
         self.number = number
         self.id = id
         self.isOutgoing = isOutgoing
         self.userValues = userValues
         began = run.now
-        cSeq = run.settings.baseCSeq
+        cSeq = settings.baseCSeq
         values = [VariableValue](repeating: .unset, count: scenario.variables.names.count)
         if !scenario.timers.isEmpty {
-            timerStarts = [Instant](repeating: began, count: scenario.timers.count)
-            timersDone = [Bool](repeating: false, count: scenario.timers.count)
+            timers = [ResponseTimer](repeating: ResponseTimer(start: began), count: scenario.timers.count)
         }
         if !scenario.transactions.isEmpty {
             branches = [[UInt8]](repeating: [], count: scenario.transactions.count)
@@ -256,7 +261,7 @@ package final class ScenarioCall {
 
     private func milliseconds(_ length: Step.PauseLength) -> Double {
         switch length {
-        case .standard: run.settings.pause
+        case .standard: settings.pause
         case .distribution(let distribution): run.draw(distribution)
         case .variable(let variable): value(variable).number ?? 0
         }
@@ -280,28 +285,24 @@ package final class ScenarioCall {
     }
 
     private func waitForMessage(_ step: Step) {
-        if let milliseconds = step.common.timeout ?? run.settings.receiveTimeout, milliseconds > 0 {
+        if let milliseconds = step.common.timeout ?? settings.receiveTimeout, milliseconds > 0 {
             receiveUntil = run.now + .milliseconds(bounded: milliseconds)
         }
     }
 
     /// Counters and timers of a step.
     func note(_ step: Step) {
-        let common = step.common
-        if let counter = common.counter { statistics.counted(counter) }
-        for timer in common.startTimers {
-            timerStarts[timer] = arrival
-            timersDone[timer] = false
-        }
-        for timer in common.endTimers where !timersDone[timer] {
-            run.responded(timer, after: arrival - timerStarts[timer], of: self)
-            if common.repeatsTimer { timerStarts[timer] = arrival } else { timersDone[timer] = true }
+        if let counter = step.common.counter { statistics.counted(counter) }
+        for timer in step.common.startTimers { timers[timer] = ResponseTimer(start: arrival) }
+        for timer in step.common.endTimers where !timers[timer].isDone {
+            run.responded(timer, after: arrival - timers[timer].start, of: self)
+            if step.common.repeatsTimer { timers[timer].start = arrival } else { timers[timer].isDone = true }
         }
     }
 
     /// Whether a message is lost on purpose here.
     func isLost(_ step: Step) -> Bool {
-        let share = step.common.loss ?? run.settings.loss
+        let share = step.common.loss ?? settings.loss
         guard share > 0, run.chance() * 100 < share else { return false }
         statistics.steps[index].lost += 1
         return true

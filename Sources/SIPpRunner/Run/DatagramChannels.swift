@@ -4,14 +4,17 @@ import Basics
 import Reactor
 
 final class DatagramChannels: Channels {
-    private var main: DatagramSocket?
+    private var main: DatagramSocket? {
+        didSet { mainPort = Int(main?.localAddress.port ?? 0) }
+    }
+    private var mainPort = 0
     /// Sockets of calls, and how many calls use each.
     private var perCall: [(socket: DatagramSocket, calls: Int)] = []
     private var perAddress: [IPAddress: DatagramSocket] = [:]
     private var nextShared = 0
     private static let standardPort = 5060
 
-    override var localPort: Int { Int(main?.localAddress.port ?? 0) }
+    override var localPort: Int { mainPort }
     override var openCount: Int { perCall.count + perAddress.count }
 
     override func open() throws(RunFailure) {
@@ -80,7 +83,8 @@ final class DatagramChannels: Channels {
     }
 
     override func localPort(of call: ScenarioCall) -> Int {
-        (call.link as? DatagramSocket).map { Int($0.localAddress.port) } ?? localPort
+        guard options.transport != .u1 else { return localPort }
+        return (call.link as? DatagramSocket).map { Int($0.localAddress.port) } ?? localPort
     }
 
     override func send(_ octets: UnsafeRawBufferPointer, of call: ScenarioCall) -> SendOutcome {

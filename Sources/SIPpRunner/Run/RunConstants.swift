@@ -24,11 +24,16 @@ struct RunConstants {
 
 extension Scenario {
     /// The same with the constants of a run written into its messages.
-    func bound(_ constant: (Template.Constant) -> String) -> Scenario {
+    func bound(_ constant: (Template.Constant) -> String) -> Scenario { changed { $0.bound(constant) } }
+
+    /// The same with the port of the one socket that all calls have.
+    func bound(localPort: Int) -> Scenario { changed { $0.bound(localPort: localPort) } }
+
+    private func changed(_ change: (Template) -> Template) -> Scenario {
         var parts = ScenarioParts()
         parts.name = name
         parts.file = file
-        parts.steps = steps.map { $0.bound(constant) }
+        parts.steps = steps.map { $0.changed(change) }
         parts.initSteps = initSteps
         parts.variables = variables
         parts.timers = timers
@@ -44,13 +49,15 @@ extension Scenario {
 }
 
 extension Step {
-    fileprivate func bound(_ constant: (Template.Constant) -> String) -> Step {
+    fileprivate func changed(_ change: (Template) -> Template) -> Step {
         switch kind {
-        case .send(var sending):
-            sending.template = sending.template.bound(constant)
-            return Step(.send(sending), common, actions: actions, line: line)
+        case .send(let sending):
+            let bound = Sending(
+                change(sending.template), retransmission: sending.retransmission,
+                startsTransaction: sending.startsTransaction, acknowledges: sending.acknowledges)
+            return Step(.send(bound), common, actions: actions, line: line)
         case .sendCommand(let template, let destination):
-            return Step(.sendCommand(template.bound(constant), destination: destination), common, actions: actions, line: line)
+            return Step(.sendCommand(change(template), destination: destination), common, actions: actions, line: line)
         default: return self
         }
     }

@@ -22,7 +22,7 @@ extension ScenarioRun {
                 due -= 1
                 guard openOne() != nil else { break }
             }
-            if !isQuitting, let next = opening.next { loop.schedule(at: next) { [weak self] in self?.openDue() } }
+            if !isQuitting, let next = opening.next { loop.schedule(at: next) { [self] in openDue() } }
         }
         checkEnd()
     }

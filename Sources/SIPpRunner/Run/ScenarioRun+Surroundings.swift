@@ -41,9 +41,10 @@ extension ScenarioRun: CallSurroundings {
                 .callDebug, "Call-ID \(String(decoding: call.id, as: UTF8.self)):\n\(history.joined(separator: "\n"))\n\n")
         }
         if !call.didSucceed { twins?.abort(call) }
+        guard isQuitting || options.users != nil || statistics.created >= options.most ?? .max else { return }
         // After what is being done for the call.
-        loop.schedule(at: loop.now) { [weak self] in
-            guard let self, !isOver else { return }
+        loop.schedule(at: loop.now) { [self] in
+            guard !isOver else { return }
             if options.users != nil, !isQuitting, scenario.role == .client, !scenario.beginsWithCommand { openDue() }
             checkEnd()
         }

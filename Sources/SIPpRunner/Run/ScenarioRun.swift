@@ -9,8 +9,8 @@ import SIP
 package final class ScenarioRun {
     package let loop: EventLoop
     package let options: Options
-    package let scenario: Scenario
-    let outOfCall: Scenario?
+    package private(set) var scenario: Scenario
+    private(set) var outOfCall: Scenario?
     let addresses: RunAddresses
     package let settings: CallSettings
     package let statistics: Statistics
@@ -106,6 +106,10 @@ package final class ScenarioRun {
                 ? WebSocketChannels(loop: loop, user: self, addresses: addresses, options: options)
                 : StreamChannels(loop: loop, user: self, addresses: addresses, options: options)
         try channels.open()
+        if options.transport == .u1 {
+            let port = channels.localPort
+            (scenario, outOfCall) = (scenario.bound(localPort: port), outOfCall?.bound(localPort: port))
+        }
         try files.open()
         media = RunMedia(run: self)
         if options.echoes { try media.openEcho() }
@@ -126,7 +130,7 @@ package final class ScenarioRun {
         every(.milliseconds(bounded: max(options.screenInterval, 100))) { $0.showProgress() }
         startWatchdog()
         if let timeout = options.timeout {
-            loop.schedule(after: .milliseconds(bounded: timeout)) { [weak self] in self?.timeOut() }
+            loop.schedule(after: .milliseconds(bounded: timeout)) { [self] in timeOut() }
         }
         startRateSteps()
         if scenario.role == .client, !scenario.beginsWithCommand { openDue() }
@@ -139,8 +143,9 @@ package final class ScenarioRun {
 
     func every(_ period: Duration, _ action: @escaping (ScenarioRun) -> Void) {
         guard period > .zero else { return }
-        loop.schedule(after: period) { [weak self] in
-            guard let self, !isOver else { return }
+        // A weak reference would make every other one of the run dear.
+        loop.schedule(after: period) { [self] in
+            guard !isOver else { return }
             action(self)
             every(period, action)
         }

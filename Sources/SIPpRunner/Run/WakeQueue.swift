@@ -5,10 +5,15 @@ import Basics
 import Reactor
 
 final class WakeQueue {
+    /// Owns its call by hand: entries move in the heap without being counted.
     private struct Entry {
         let instant: Instant
-        let call: ScenarioCall
+        let call: Unmanaged<ScenarioCall>
     }
+
+    /// With many calls deadlines that lie close together come together: a turn of the loop for each would cost more than they do.
+    private static let grain = Duration.milliseconds(1)
+    private static let many = 256
 
     private let loop: EventLoop
     private var heap: [Entry] = []
@@ -21,28 +26,34 @@ final class WakeQueue {
     /// Notes a call's `wake`.
     func note(_ call: ScenarioCall) {
         call.noted = call.wake
-        heap.append(Entry(instant: call.wake, call: call))
+        let entry = Entry(instant: call.wake, call: .passRetained(call))
+        heap.append(entry)
         var place = heap.count - 1
         while place > 0 {
             let parent = (place - 1) / 2
-            guard heap[place].instant < heap[parent].instant else { break }
-            heap.swapAt(place, parent)
+            guard entry.instant < heap[parent].instant else { break }
+            heap[place] = heap[parent]
             place = parent
         }
+        heap[place] = entry
         if place == 0 { arm() }
     }
 
     func close() {
         timer?.cancel()
         timer = nil
+        for entry in heap { entry.call.release() }
         heap = []
     }
+
+    deinit { for entry in heap { entry.call.release() } }
 
     private func arm() {
         guard let first = heap.first else { return }
         if let timer, timer.isPending, timer.deadline <= first.instant { return }
         timer?.cancel()
-        timer = loop.schedule(at: first.instant) { [unowned self] in fire() }
+        let instant = heap.count < Self.many ? first.instant : first.instant.roundedUp(to: Self.grain)
+        timer = loop.schedule(at: instant) { [unowned self] in fire() }
     }
 
     private func fire() {
@@ -51,7 +62,7 @@ final class WakeQueue {
         var left = heap.count
         while left > 0, let first = heap.first, first.instant <= now {
             left -= 1
-            let call = first.call
+            let call = first.call.takeRetainedValue()
             removeFirst()
             guard !call.isOver, call.noted == first.instant else { continue }
             call.noted = .never
@@ -63,15 +74,15 @@ final class WakeQueue {
     private func removeFirst() {
         let last = heap.removeLast()
         guard !heap.isEmpty else { return }
-        heap[0] = last
         var place = 0
         while true {
             let left = place * 2 + 1
-            guard left < heap.count else { return }
+            guard left < heap.count else { break }
             let least = left + 1 < heap.count && heap[left + 1].instant < heap[left].instant ? left + 1 : left
-            guard heap[least].instant < heap[place].instant else { return }
-            heap.swapAt(place, least)
+            guard heap[least].instant < last.instant else { break }
+            heap[place] = heap[least]
             place = least
         }
+        heap[place] = last
     }
 }

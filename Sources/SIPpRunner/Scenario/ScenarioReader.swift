@@ -162,12 +162,13 @@ package struct ScenarioReader {
                 throw ScenarioError(file, element.line, "<send> has no message; write it in <![CDATA[ … ]]>")
             }
             noteMethod(element.text)
-            var sending = Step.Sending(template: try texts.message(element.text, line: element.line, &parts.variables))
-            sending.retransmission = try number(element, "retrans")
-            if sending.retransmission == 0 { sending.retransmission = nil }
-            sending.startsTransaction = element["start_txn"].map { transaction($0) }
-            sending.acknowledges = element["ack_txn"].map { transaction($0) }
-            kind = .send(sending)
+            let template = try texts.message(element.text, line: element.line, &parts.variables)
+            let retransmission = try number(element, "retrans")
+            kind = .send(
+                Step.Sending(
+                    template, retransmission: retransmission == 0 ? nil : retransmission,
+                    startsTransaction: element["start_txn"].map { transaction($0) },
+                    acknowledges: element["ack_txn"].map { transaction($0) }))
         case "recv":
             own = ["response", "request", "optional", "regexp_match", "response_txn", "rrs", "auth", "advance_state", "ignoresdp"]
             kind = .receive(try receiving(element))
@@ -260,7 +261,7 @@ package struct ScenarioReader {
             expected = isPattern ? .methodPattern(try pattern(method, element)) : .method(Array(method.utf8))
         default: throw ScenarioError(file, element.line, "<recv> needs either response=… or request=…")
         }
-        var result = Step.Receiving(expected: expected)
+        let result = Step.Receiving(expected)
         result.keepsRoutes = element["rrs"] == "true"
         result.keepsChallenge = element["auth"] == "true"
         result.advances = element["advance_state"] != "false"

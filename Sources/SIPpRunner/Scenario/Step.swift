@@ -62,18 +62,25 @@ package final class Step {
         package var display: String?
     }
 
-    /// What a `send` sends.
-    package struct Sending {
-        package var template: Template
+    /// What a `send` sends. An object, as is what a `recv` waits for: each message of each call looks at it.
+    package final class Sending {
+        package let template: Template
         /// Milliseconds to the first retransmission over UDP; nil: it is sent once.
-        package var retransmission: Double?
+        package let retransmission: Double?
         /// A named transaction that begins with it, or whose answer it acknowledges.
-        package var startsTransaction: Int?
-        package var acknowledges: Int?
+        package let startsTransaction: Int?
+        package let acknowledges: Int?
+
+        init(_ template: Template, retransmission: Double?, startsTransaction: Int?, acknowledges: Int?) {
+            self.template = template
+            self.retransmission = retransmission
+            self.startsTransaction = startsTransaction
+            self.acknowledges = acknowledges
+        }
     }
 
     /// What a `recv` waits for.
-    package struct Receiving {
+    package final class Receiving {
         package enum Expected {
             case status(Int)
             case method([UInt8])
@@ -81,7 +88,7 @@ package final class Step {
             case statusPattern(Pattern)
         }
 
-        package var expected: Expected
+        package let expected: Expected
         /// Keeps the route set and the remote target of the message.
         package var keepsRoutes = false
         /// Keeps the challenge of a 401 or 407.
@@ -92,6 +99,10 @@ package final class Step {
         package var transaction: Int?
         /// The methods of the requests before it in the scenario: a response without a named transaction is to one of them. Empty: to any.
         package var methods: [[UInt8]] = []
+
+        init(_ expected: Expected) {
+            self.expected = expected
+        }
     }
 
     /// How long a `pause` lasts.

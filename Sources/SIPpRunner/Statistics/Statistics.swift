@@ -55,7 +55,13 @@ package final class Statistics {
     }
 
     package func began(isOutgoing: Bool, at now: Instant) {
-        count(isOutgoing ? \.outgoing : \.incoming)
+        if isOutgoing {
+            total.outgoing += 1
+            period.outgoing += 1
+        } else {
+            total.incoming += 1
+            period.incoming += 1
+        }
         current += 1
         if current > peak {
             peak = current
@@ -64,7 +70,13 @@ package final class Statistics {
     }
 
     package func ended(isSuccess: Bool, after length: Duration) {
-        count(isSuccess ? \.successful : \.failed)
+        if isSuccess {
+            total.successful += 1
+            period.successful += 1
+        } else {
+            total.failed += 1
+            period.failed += 1
+        }
         current -= 1
         lengths.add(length)
     }

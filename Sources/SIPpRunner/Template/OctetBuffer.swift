@@ -65,22 +65,24 @@ package final class OctetBuffer {
     /// A whole number in decimal digits.
     package func append(number: Int) {
         reserve(20)
-        if number < 0 { base[count] = UInt8(ascii: "-") }
-        if number < 0 { count += 1 }
-        var rest = number.magnitude
-        let start = count
-        repeat {
-            base[count] = 48 + UInt8(rest % 10)
-            rest /= 10
+        if number < 0 {
+            base[count] = UInt8(ascii: "-")
             count += 1
-        } while rest > 0
-        var low = start
-        var high = count - 1
-        while low < high {
-            (base[low], base[high]) = (base[high], base[low])
-            low += 1
-            high -= 1
         }
+        var rest = number.magnitude
+        var digits = 1
+        var above: UInt = 10
+        while rest >= above, digits < 19 {
+            digits &+= 1
+            above &*= 10
+        }
+        count += digits
+        var at = count
+        repeat {
+            at &-= 1
+            base[at] = UInt8(truncatingIfNeeded: 48 &+ rest % 10)
+            rest /= 10
+        } while rest > 0
     }
 
     /// Writes a number to the right of a field that is there already.

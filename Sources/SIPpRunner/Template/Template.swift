@@ -20,7 +20,7 @@ package struct Template {
         case lastMessage
         /// A header of the last message with its name; all its rows.
         case lastHeader(String)
-        case messageIndex
+        case messageIndex(offset: Int)
         case clockTick
         case dynamicID
         case users
@@ -72,6 +72,9 @@ package struct Template {
     /// For sends: what the text begins with.
     package let method: [UInt8]
     package let isResponse: Bool
+    package let isACK: Bool
+    package let isCANCEL: Bool
+    package let isINVITE: Bool
 
     package init(_ segments: [Segment]) {
         self.segments = segments
@@ -79,50 +82,58 @@ package struct Template {
         if case .literal(let octets)? = segments.first { head = octets }
         method = Array(head.prefix { $0 != UInt8(ascii: " ") })
         isResponse = head.starts(with: "SIP/2.0".utf8)
+        isACK = method.elementsEqual("ACK".utf8)
+        isCANCEL = method.elementsEqual("CANCEL".utf8)
+        isINVITE = method.elementsEqual("INVITE".utf8)
     }
 
     package init(text: String) { self.init([.literal(Array(text.utf8))]) }
-
-    package var isACK: Bool { method == Array("ACK".utf8) }
-    package var isCANCEL: Bool { method == Array("CANCEL".utf8) }
-    package var isINVITE: Bool { method == Array("INVITE".utf8) }
 
     /// The same with the run's constants written in.
     package func bound(_ constant: (Constant) -> String) -> Template {
         Template(Self.bound(segments, constant))
     }
 
+    /// The same with the port of the one socket that all calls have.
+    func bound(localPort: Int) -> Template {
+        var result: [Segment] = []
+        for segment in segments {
+            var piece = segment
+            if case .localPort(let offset) = segment { piece = .literal(Array("\(localPort &+ offset)".utf8)) }
+            Self.append(piece, to: &result)
+        }
+        return Template(result)
+    }
+
+    /// Literals that follow each other become one.
+    private static func append(_ segment: Segment, to result: inout [Segment]) {
+        guard case .literal(let octets) = segment, case .literal(let before)? = result.last else { return result.append(segment) }
+        result[result.count - 1] = .literal(before + octets)
+    }
+
     private static func bound(_ segments: [Segment], _ constant: (Constant) -> String) -> [Segment] {
         var result: [Segment] = []
         for segment in segments {
-            var octets: [UInt8]
             switch segment {
-            case .literal(let literal): octets = literal
             case .constant(let name, let offset):
                 let value = constant(name)
-                octets = Array((offset == 0 ? value : Int(value).map { String($0 &+ offset) } ?? value).utf8)
+                let text = offset == 0 ? value : Int(value).map { String($0 &+ offset) } ?? value
+                append(.literal(Array(text.utf8)), to: &result)
+            case .branch(let offset):
+                append(.literal(Array("z9hG4bK-\(constant(.processID))-".utf8)), to: &result)
+                result += [.callNumber(offset: 0), .literal([UInt8(ascii: "-")]), .messageIndex(offset: offset)]
             case .field(let number, let file, let line):
                 result.append(.field(number, file: bound(file, constant), line: bound(line, constant)))
-                continue
             case .file(let name):
                 result.append(.file(bound(name, constant)))
-                continue
             case .authentication(let p):
                 result.append(
                     .authentication(
                         Authentication(
                             user: bound(p.user, constant), password: bound(p.password, constant), akaK: bound(p.akaK, constant),
                             akaOP: bound(p.akaOP, constant), akaAMF: bound(p.akaAMF, constant))))
-                continue
-            default:
-                result.append(segment)
-                continue
+            default: append(segment, to: &result)
             }
-            if case .literal(let before)? = result.last {
-                result.removeLast()
-                octets = before + octets
-            }
-            result.append(.literal(octets))
         }
         return result
     }

@@ -159,7 +159,7 @@ package struct TemplateReader {
         case "next_url": return .nextURL
         case "last_Request_URI": return .lastRequestURI
         case "last_message": return .lastMessage
-        case "msg_index": return .messageIndex
+        case "msg_index": return .messageIndex(offset: offset)
         case "clock_tick": return .clockTick
         case "dynamic_id": return .dynamicID
         case "users": return .users

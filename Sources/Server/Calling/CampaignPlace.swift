@@ -85,7 +85,7 @@ struct CampaignPlace: Sendable {
             }
         }
         // Other machines have other folders.
-        let list = workers == nil ? plan.list : plan.list.split(separator: "/").last.map(String.init) ?? plan.list
+        let list = workers == nil ? plan.list.description : plan.list.withoutFolder
         let arrival = CampaignStore.Arrival(
             plan, list: list, isAlone: workers == nil, lease: lease, resumes: workers == nil ? nil : resume)
         let wall = Date().timeIntervalSince1970

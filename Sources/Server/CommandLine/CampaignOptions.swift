@@ -115,6 +115,6 @@ package struct CampaignOptions: Sendable {
         guard let template = CampaignReader.template(to, problem: { mistake = mistake ?? $0 }), mistake == nil else {
             throw CommandFailure(.wrong, "--to: \(mistake ?? "")", mend: "write 'sip:${target.number}@host' in single quotes")
         }
-        return (CampaignPlan(name: CampaignPlan.name(of: list), list: list, flow: flow, to: template, concurrency: 10), [])
+        return (CampaignPlan(name: CampaignPlan.name(of: list), list: .file(list), flow: flow, to: template, concurrency: 10), [])
     }
 }

@@ -28,6 +28,7 @@ extension ServeOptions {
         let (configuration, warnings) = try configuration.load(sources: sources)
         let flows = try FlowTable(configuration, flow: flow)
         let tls = try configuration.secureSetup()
+        tls.readAuthorities()
         return (ServerRules(configuration, flows: flows, tls: tls), warnings + flows.warnings)
     }
 }

@@ -31,18 +31,18 @@ package enum CampaignFiles {
         var findings: [Diagnostic] = []
         var read = 0
         do throws(CSVProblem) {
-            let list = try TargetList(path: plan.list)
+            let list = try TargetList(plan.list)
             while read < rows, let target = try list.next() {
                 read += 1
                 guard findings.isEmpty else { continue }
                 var attempt = CampaignAttempt(row: read, number: 1, target: target.value)
                 guard let problem = attempt.fill(from: plan) else { continue }
-                let place = SourcePlace(file: plan.list, line: target.line, column: 1)
+                let place = SourcePlace(file: plan.list.name, line: target.line, column: 1)
                 findings.append(
                     Diagnostic(.error, at: place, "this row cannot be called: \(problem)", mend: "look at the columns"))
             }
             if read == 0 {
-                let place = SourcePlace(file: plan.list, line: 1, column: 1)
+                let place = SourcePlace(file: plan.list.name, line: 1, column: 1)
                 findings.append(Diagnostic(.error, at: place, "the list has no rows", mend: "nobody would be called"))
             }
         } catch {

@@ -119,7 +119,7 @@ final class PostgreSQLConnection: StoreConnection {
         }
     }
 
-    private static func value(_ result: OpaquePointer, _ row: Int32, _ column: Int32) -> StoreValue {
+    static func value(_ result: OpaquePointer, _ row: Int32, _ column: Int32) -> StoreValue {
         guard PQgetisnull(result, row, column) == 0, let bytes = PQgetvalue(result, row, column) else { return .null }
         let text = String(cString: bytes)
         switch PQftype(result, column) {

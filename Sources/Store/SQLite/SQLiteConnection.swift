@@ -10,7 +10,7 @@ final class SQLiteConnection: StoreConnection {
     private var prepared: [String: OpaquePointer] = [:]
     private static let preparedLimit = 64
     /// How long another process may hold the file, milliseconds.
-    private static let busyTimeout: Int32 = 5000
+    static let busyTimeout: Int32 = 5000
 
     init(path: String) throws(StoreError) {
         var handle: OpaquePointer?
@@ -83,7 +83,7 @@ final class SQLiteConnection: StoreConnection {
         guard code == SQLITE_OK else { throw Self.error(code, handle, "value \(index)") }
     }
 
-    private static func value(_ statement: OpaquePointer, _ column: Int32) -> StoreValue {
+    static func value(_ statement: OpaquePointer, _ column: Int32) -> StoreValue {
         switch sqlite3_column_type(statement, column) {
         case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, column))
         case SQLITE_FLOAT: return .real(sqlite3_column_double(statement, column))
@@ -110,7 +110,7 @@ final class SQLiteConnection: StoreConnection {
 
     func clientAddress() -> String? { nil }
 
-    private static func error(_ code: Int32, _ handle: OpaquePointer?, _ what: String) -> StoreError {
+    static func error(_ code: Int32, _ handle: OpaquePointer?, _ what: String) -> StoreError {
         let kind: StoreError.Kind =
             switch code & 0xFF {
             case SQLITE_BUSY, SQLITE_LOCKED: .busy

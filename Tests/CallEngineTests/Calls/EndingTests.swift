@@ -41,6 +41,82 @@ import Testing
         #expect(world.finish() == [])
     }
 
+    /// RFC 3261 section 9.1: the call is over at once, its INVITE when the far side has answered the CANCEL, or 64*T1 later.
+    @Test(arguments: [(false, 487, 1), (true, 180, 33)])
+    func whatAGivenUpCallWasAnsweredIsWaitedFor(isSilent: Bool, status: Int, seconds: Int) throws {
+        let world = VirtualWorld(seed: 22)
+        world.network.impairment.delay = .milliseconds(50)
+        _ = try world.engine(at: "192.0.2.1") { call in try? call.ring() }
+        let call = try world.engine(at: "192.0.2.2").shard(0).place(CallRequest(target: "sip:bot@192.0.2.1"))
+        world.loop.run(for: .seconds(2))
+        #expect(call.state == .ringing)
+        if isSilent { world.network.impairment.loss = 1 }
+        call.hangUp(.normal)
+        #expect(call.info.sipStatus == 180)
+        var told: [Int] = []
+        call.loop.spawn {
+            await call.finalAnswer()
+            told.append(call.info.sipStatus)
+        }
+        world.loop.run(for: .milliseconds(isSilent ? 31_000 : 60))
+        #expect(told == [])
+        world.loop.run(for: .seconds(seconds))
+        #expect(told == [status])
+        world.loop.run(for: .seconds(100))
+        world.network.impairment.loss = 0
+        // Later there is nothing to wait for.
+        call.loop.spawn {
+            await call.finalAnswer()
+            told.append(0)
+        }
+        world.loop.run(for: .milliseconds(1))
+        #expect(told == [status, 0])
+    }
+
+    /// The answer and the CANCEL crossed: the INVITE was answered 200.
+    @Test func aGivenUpCallThatIsAnsweredAllTheSameSaysSo() throws {
+        let world = VirtualWorld(seed: 23)
+        world.network.impairment.delay = .milliseconds(50)
+        var called: Call?
+        _ = try world.engine(at: "192.0.2.1") { call in
+            called = call
+            try? call.ring()
+        }
+        let call = try world.engine(at: "192.0.2.2").shard(0).place(CallRequest(target: "sip:bot@192.0.2.1"))
+        world.loop.run(for: .seconds(2))
+        called?.loop.spawn { try? await called?.answer() }
+        world.loop.run(for: .milliseconds(10))
+        call.hangUp(.normal)
+        var told = 0
+        call.loop.spawn {
+            await call.finalAnswer()
+            told = call.info.sipStatus
+        }
+        world.loop.run(for: .seconds(2))
+        #expect(told == 200)
+        #expect(world.finish() == [])
+    }
+
+    /// Whoever hangs up again has no more time.
+    @Test func hangingUpAgainEndsTheWait() throws {
+        let world = VirtualWorld(seed: 24)
+        _ = try world.engine(at: "192.0.2.1") { call in try? call.ring() }
+        let call = try world.engine(at: "192.0.2.2").shard(0).place(CallRequest(target: "sip:bot@192.0.2.1"))
+        world.loop.run(for: .seconds(2))
+        world.network.impairment.loss = 1
+        call.hangUp(.normal)
+        var isTold = false
+        call.loop.spawn {
+            await call.finalAnswer()
+            isTold = true
+        }
+        world.loop.run(for: .seconds(1))
+        #expect(!isTold)
+        call.hangUp(.normal)
+        world.loop.run(for: .milliseconds(1))
+        #expect(isTold)
+    }
+
     @Test func anotherRequestOfALeftDialogGets481() throws {
         let bench = try EndpointBench()
         let bye = try bench.sendBye()

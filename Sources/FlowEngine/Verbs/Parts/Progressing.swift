@@ -17,7 +17,7 @@ package struct FarSideWait: Sendable {
             var outcome: String?
             if reached == .timedOut {
                 // The wait is over and so is the attempt: CANCEL, and its end is awaited so that `on:` runs undisturbed.
-                run.call.hangUp(HangUpReason(cause: .noAnswer, detail: "no answer in time"))
+                run.hangUp(HangUpReason(cause: .noAnswer, detail: "no answer in time"))
                 outcome = "no-answer"
                 reached = try await run.call.wait(for: .answered, timeout: .seconds(10))
             }
