@@ -1,6 +1,7 @@
 // Histograms and intervals: fixed memory, known precision, merging without loss.
 
 import Basics
+import CallEngine
 import Dialer
 import Testing
 
@@ -62,6 +63,39 @@ import Testing
         #expect(short.length == 16)
         #expect(short.intervals.map(\.placed).reduce(0, +) == 10_001)
         #expect(short.intervals[0].placed == 17)
+    }
+
+    @Test func eachIntervalHasItsOwnFigures() {
+        func outcome(
+            _ failure: LoadOutcome.Failure?, answer: Int?, received: UInt64, lost: Int64, score: Double?
+        ) -> LoadOutcome {
+            var timings = CallTimings()
+            timings.answer = answer.map { .milliseconds($0) }
+            var media = MediaReport()
+            (media.sent, media.received, media.lost, media.jitter) = (100, received, lost, .milliseconds(2))
+            return LoadOutcome(failure: failure, wasAnswered: answer != nil, timings: timings, media: media, score: score)
+        }
+        var statistics = LoadStatistics()
+        let start = Instant.zero
+        func ended(_ second: Int, _ outcome: LoadOutcome) {
+            statistics.ended(outcome, at: start + .seconds(second), since: start)
+        }
+        statistics.started(at: start, since: start, active: 3)
+        ended(0, outcome(nil, answer: 100, received: 75, lost: 25, score: 3))
+        ended(0, outcome(nil, answer: 300, received: 100, lost: 0, score: 4))
+        ended(0, outcome(.status(503), answer: nil, received: 0, lost: 0, score: nil))
+        ended(0, outcome(.status(503), answer: nil, received: 0, lost: 0, score: nil))
+        ended(0, outcome(.cause("no-answer"), answer: nil, received: 0, lost: 0, score: nil))
+        ended(1, outcome(nil, answer: 5, received: 0, lost: 0, score: nil))
+        var other = LoadStatistics()
+        other.ended(outcome(.status(503), answer: nil, received: 100, lost: 100, score: nil), at: start, since: start)
+        statistics.merge(other, together: true)
+        statistics.failedLater(.cause("bye-timeout"), at: start + .seconds(1), since: start)
+        let lines = statistics.series.table.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines[0].hasSuffix(",answer_ms_max,lost_percent,jitter_ms_mean,mos_mean,one_way,failures"))
+        #expect(lines[1] == "0,1,2,4,3,200.0,300.0,31.25,2.0,3.5,0,503=3 no-answer=1")
+        #expect(lines[2] == "1,0,1,1,0,5.0,5.0,,,,1,bye-timeout=1")
     }
 
     @Test func theCulpritIsNamed() {

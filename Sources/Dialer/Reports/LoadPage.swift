@@ -36,7 +36,12 @@ extension LoadReport {
         text += Chart.lines("Calls at a time", step: length, [line("", Page.plain) { Double($0.peak) }])
         text += Chart.lines(
             "Time to the answer, ms (mean)", step: length,
-            [line("", Page.plain) { $0.answerCount == 0 ? nil : $0.answerSum / Double($0.answerCount) }])
+            [line("", Page.plain) { $0.answerMean }])
+        if statistics.score.count > 0 {
+            text += Chart.lines("Mean opinion score (mean)", step: length, [line("", Page.plain) { $0.scoreMean }])
+            text += Chart.lines("Lost packets, %", step: length, [line("", Page.bad) { $0.lossShare.map { $0 * 100 } }])
+            text += Chart.lines("Jitter, ms (mean)", step: length, [line("", Page.plain) { $0.jitterMean }])
+        }
         if statistics.answer.count > 0 {
             text += Chart.histogram("Time to the answer, ms", statistics.answer, unit: 1000, color: Page.plain)
         }

@@ -12,6 +12,19 @@ package struct IntervalSeries: Equatable, Codable, Sendable {
         /// Milliseconds to the answer, summed, and of how many calls.
         package var answerSum = 0.0
         package var answerCount = 0
+        /// The longest of them.
+        package var answerMost = 0.0
+        /// Failures by status or cause.
+        package var failures: [String: Int] = [:]
+        /// RTP packets of the calls that ended in it.
+        package var received: UInt64 = 0
+        package var lost: Int64 = 0
+        /// Milliseconds, summed, of calls that heard something, and how many these are; and their scores.
+        package var jitterSum = 0.0
+        package var scoreSum = 0.0
+        package var heardCount = 0
+        /// Answered calls that sent audio and heard none.
+        package var oneWay = 0
 
         /// - Parameter together: both were at the same time on different machines, so that their calls at a time add up.
         mutating func add(_ other: Interval, together: Bool = false) {
@@ -21,6 +34,26 @@ package struct IntervalSeries: Equatable, Codable, Sendable {
             peak = together ? peak + other.peak : max(peak, other.peak)
             answerSum += other.answerSum
             answerCount += other.answerCount
+            answerMost = max(answerMost, other.answerMost)
+            failures.merge(other.failures, uniquingKeysWith: +)
+            received += other.received
+            lost += other.lost
+            jitterSum += other.jitterSum
+            scoreSum += other.scoreSum
+            heardCount += other.heardCount
+            oneWay += other.oneWay
+        }
+
+        /// Milliseconds; nil where no call was answered.
+        package var answerMean: Double? { answerCount == 0 ? nil : answerSum / Double(answerCount) }
+        /// Milliseconds; nil where no call that ended heard anything.
+        package var jitterMean: Double? { heardCount == 0 ? nil : jitterSum / Double(heardCount) }
+        /// Mean opinion score; nil as above.
+        package var scoreMean: Double? { heardCount == 0 ? nil : scoreSum / Double(heardCount) }
+        /// The share of packets that did not come, 0 to 1; nil where none was to come.
+        package var lossShare: Double? {
+            let expected = Double(received) + Double(lost)
+            return expected > 0 ? Double(lost) / expected : nil
         }
     }
 

@@ -11,6 +11,14 @@ package struct LoadOutcome: Sendable {
         case status(Int)
         /// Everything else, by its name: a cause of `CallEnd`, `expectation`, `bye-timeout`.
         case cause(String)
+
+        /// `503`, `no-answer`.
+        package var name: String {
+            switch self {
+            case .status(let status): "\(status)"
+            case .cause(let cause): cause
+            }
+        }
     }
 
     /// nil: it went as it was to go.
@@ -87,11 +95,23 @@ package struct LoadStatistics: Codable, Sendable {
         if outcome.isMisaddressed { misaddressed += 1 }
         if let failure = outcome.failure { count(failure) }
         series.at(now - start) { interval in
-            if outcome.failure != nil { interval.failed += 1 }
+            if let failure = outcome.failure {
+                interval.failed += 1
+                interval.failures[failure.name, default: 0] += 1
+            }
             if outcome.wasAnswered { interval.answered += 1 }
             if let duration = outcome.timings.answer {
                 interval.answerSum += duration.milliseconds
                 interval.answerCount += 1
+                interval.answerMost = max(interval.answerMost, duration.milliseconds)
+            }
+            interval.received += outcome.media.received
+            interval.lost += max(0, outcome.media.lost)
+            if outcome.isOneWay { interval.oneWay += 1 }
+            if let score = outcome.score {
+                interval.scoreSum += score
+                interval.jitterSum += outcome.media.jitter.milliseconds
+                interval.heardCount += 1
             }
         }
     }
@@ -99,7 +119,10 @@ package struct LoadStatistics: Codable, Sendable {
     /// Counts a failure that came to light after the call.
     package mutating func failedLater(_ failure: LoadOutcome.Failure, at now: Instant, since start: Instant) {
         count(failure)
-        series.at(now - start) { $0.failed += 1 }
+        series.at(now - start) { interval in
+            interval.failed += 1
+            interval.failures[failure.name, default: 0] += 1
+        }
     }
 
     private mutating func count(_ failure: LoadOutcome.Failure) {

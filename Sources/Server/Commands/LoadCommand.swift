@@ -154,16 +154,8 @@ package enum LoadCommand {
 /// The files of `--report`.
 enum LoadFiles {
     static func write(_ report: LoadReport, target: String, into folder: String) throws(CommandFailure) {
-        var table = "second,placed,answered,failed,peak_concurrency,answer_ms_mean\n"
-        let series = report.statistics.series
-        for (index, interval) in series.intervals.enumerated() {
-            let mean =
-                interval.answerCount > 0 ? JSONText.number(interval.answerSum / Double(interval.answerCount), digits: 1).text : ""
-            table +=
-                "\(index * series.length),\(interval.placed),\(interval.answered),\(interval.failed),\(interval.peak),\(mean)\n"
-        }
         try write(report.json.text + "\n", to: "\(folder)/summary.json")
-        try write(table, to: "\(folder)/intervals.csv")
+        try write(report.statistics.series.table, to: "\(folder)/intervals.csv")
         try write(report.page(title: "Load on \(target)"), to: "\(folder)/report.html")
     }
 

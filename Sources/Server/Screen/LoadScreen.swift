@@ -180,7 +180,7 @@ package final class LoadScreen: Sendable {
         let kinds: [(String, ScreenSpan.Tone, Int, (IntervalSeries.Interval) -> Double)] = [
             ("calls/s   ", .plain, 3, { Double($0.placed) / seconds }), ("active    ", .plain, 4, { Double($0.peak) }),
             ("failed/s  ", .bad, 5, { Double($0.failed) / seconds }),
-            ("answer ms ", .plain, 4, { $0.answerCount == 0 ? 0 : $0.answerSum / Double($0.answerCount) })
+            ("answer ms ", .plain, 4, { $0.answerMean ?? 0 })
         ]
         return kinds.map { name, tone, importance, value in
             let values = whole.suffix(columns).map(value)
