@@ -51,6 +51,10 @@ func steps(_ lines: String...) -> String {
             "f.yaml:5:46: error: the tones of `zz` are not known; known: at, au, be, bg, br, ca, ch, cl, cn, cz, de, dk, ee, es, fi, fr, gb, gr, hu, id, il, in, it, jp, lt, mx, my, nl, no, nz, ph, pl, pt, ru, se, sg, th, tw, us, ve, xx, za; or write `frequencies`"
         ),
         (
+            steps("answer", "record: { to: ../a.wav }"),
+            "f.yaml:5:21: error: `../a.wav` leads out of its folder; recordings lie below the recordings folder"
+        ),
+        (
             steps("answer", "record: { to: \"${call.id}.mp3\" }"),
             "f.yaml:5:21: error: unknown format `mp3` of recordings; known: `wav`, `opus`, `ogg`, `flac`"
         ),

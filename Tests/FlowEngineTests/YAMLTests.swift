@@ -27,6 +27,12 @@ import Testing
         #expect(items[0]["play"]?.place.description == "f.yaml:4:13")
     }
 
+    @Test func aByteOrderMarkIsNoPartOfIt() {
+        let (node, problems) = read("\u{FEFF}flow: a\nsections: b\n")
+        #expect(problems == [])
+        #expect(node?["flow"]?.place.description == "f.yaml:1:7" && node?["sections"] != nil)
+    }
+
     @Test func quotedIsText() {
         guard case .mapping(let pairs) = read("\"1\": \"0123\"").0?.content else { Issue.record("no mapping"); return }
         #expect(pairs[0].key.text == "1")

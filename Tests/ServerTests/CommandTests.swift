@@ -46,7 +46,7 @@ import Testing
             outcome.output == """
                 bad.yaml:1:15: error: `log.level` is not `loud`; there are: debug, info, warning, error
                 bad.yaml:2:56: warning: a password is written out; write ${env.NAME} or ${file./run/secrets/name}
-                nowhere.yaml:1:1: error: the file cannot be read
+                nowhere.yaml:1:1: error: the file cannot be read as UTF-8 text
 
                 """)
         #expect(outcome.note == "2 files, 2 errors, 1 warning")

@@ -119,6 +119,12 @@ import Web
         #expect(server.status() == 0)
     }
 
+    @Test func anAddressOfAnotherMachine() throws {
+        let server = try ServeProcess(flow: Self.holding, sip: "udp:192.0.2.77:5060")
+        #expect(server.status() == 3)
+        #expect(server.stderr.contains("192.0.2.77:5060: Cannot assign requested address; name an address of this machine"))
+    }
+
     @Test func aTakenPortAndAReload() throws {
         let first = try ServeProcess(flow: Self.holding)
         let address = try #require(first.address, "\(first.stderr)")

@@ -22,6 +22,7 @@ final class SIPStreams {
         let isOurs: Bool
         var framer = StreamFramer()
         var lastUse: Instant
+        let since: Instant
         var keepAlive = StreamKeepAlive()
         /// A whole message has come.
         var hasSpoken = false
@@ -32,7 +33,11 @@ final class SIPStreams {
             self.peer = peer
             self.isOurs = isOurs
             lastUse = now
+            since = now
         }
+
+        /// It was accepted and has brought no whole message.
+        var isSilent: Bool { !isOurs && !hasSpoken }
 
         var hop: Hop { Hop(transport: peer.transport, address: peer.address, connection: number, host: peer.host) }
     }
@@ -163,27 +168,36 @@ final class SIPStreams {
 
     // MARK: Keeping and closing
 
-    /// Whether one more has room. Where all places are taken, the address with the most streams gives the one that rests longest, so that
-    /// nobody keeps others out by many.
+    /// Whether one more has room. Where all places are taken, an address that has more than one stream which brought nothing gives the oldest
+    /// of the most of these; else the address with the most streams the one that rests longest: nobody keeps others out by many.
     private func makeRoom() -> Bool {
         guard entries.count >= limits.limit else { return true }
-        let byAddress = Dictionary(grouping: entries.values) { $0.peer.address.ip }
-        guard let most = byAddress.values.max(by: { $0.count < $1.count }),
-            let oldest = most.min(by: { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }),
+        let silent = most(of: entries.values.filter(\.isSilent))
+        if silent.count > 1, let oldest = silent.min(by: { $0.number < $1.number }) {
+            oldest.stream.close()
+        } else if let oldest = most(of: entries.values).min(by: { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }),
             loop.now - oldest.lastUse >= Self.restLimit
-        else { return false }
-        oldest.stream.close()
+        {
+            oldest.stream.close()
+        }
         return entries.count < limits.limit
     }
 
-    private func limit(of entry: Entry) -> Duration {
-        entry.isOurs || entry.hasSpoken ? limits.idle : min(limits.idle, Self.silenceLimit)
+    /// Those of the address that has the most.
+    private func most(of entries: some Sequence<Entry>) -> [Entry] {
+        Dictionary(grouping: entries) { $0.peer.address.ip }.values.max { $0.count < $1.count } ?? []
+    }
+
+    /// When a stream is closed unless it is used before; one that is silent is closed then whatever octets come.
+    private func end(of entry: Entry) -> Instant {
+        let idle = entry.lastUse + limits.idle
+        return entry.isSilent ? min(idle, entry.since + Self.silenceLimit) : idle
     }
 
     /// Closes idle streams and pings others. The next look is when the one that rests longest is due, but not sooner than in a second
     /// and, for the pings, not later than in ten.
     private func sweep() {
-        guard sweeping == nil, let due = entries.values.map({ $0.lastUse + limit(of: $0) }).min() else { return }
+        guard sweeping == nil, let due = entries.values.map(end).min() else { return }
         sweeping = loop.schedule(at: max(min(due, loop.now + .seconds(10)), loop.now + .seconds(1))) { [weak self] in
             guard let self else { return }
             sweeping = nil
@@ -194,7 +208,7 @@ final class SIPStreams {
 
     private func look(at entry: Entry) {
         let silence = loop.now - entry.lastUse
-        if silence >= limit(of: entry) { return entry.stream.close() }
+        if loop.now >= end(of: entry) { return entry.stream.close() }
         guard entry.isOurs, entry.stream.isOpen else { return }
         switch entry.keepAlive.next(afterSilence: silence, at: loop.now) {
         case .nothing: break

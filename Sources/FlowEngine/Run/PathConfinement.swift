@@ -8,9 +8,8 @@ package enum PathConfinement {
         package let message: String
     }
 
-    /// The absolute path of `name` below `folder`. Refuses absolute names, `..`, control signs, and paths that a symbolic link leads
-    /// elsewhere. What does not exist yet is judged by the nearest folder that does.
-    package static func resolve(_ name: String, under folder: String) throws(Refused) -> String {
+    /// The parts of `name`, of which nothing can be said against but where links lead. Refuses absolute names, `..` and control signs.
+    package static func parts(of name: String) throws(Refused) -> [Substring] {
         guard !name.isEmpty else { throw Refused(message: "the file name is empty") }
         guard name.utf8.count <= 1024 else { throw Refused(message: "the file name is longer than 1024 bytes") }
         guard !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
@@ -21,6 +20,13 @@ package enum PathConfinement {
         }
         let parts = name.split(separator: "/").filter { $0 != "." }
         guard !parts.isEmpty, !parts.contains("..") else { throw Refused(message: "`\(name)` leads out of its folder") }
+        return parts
+    }
+
+    /// The absolute path of `name` below `folder`. Refuses absolute names, `..`, control signs, and paths that a symbolic link leads
+    /// elsewhere. What does not exist yet is judged by the nearest folder that does.
+    package static func resolve(_ name: String, under folder: String) throws(Refused) -> String {
+        let parts = try parts(of: name)
         let root = real(folder) ?? absolute(folder)
         let path = root + "/" + parts.joined(separator: "/")
         var existing = path

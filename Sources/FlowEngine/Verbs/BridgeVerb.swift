@@ -58,7 +58,7 @@ package struct BridgeVerb: Verb {
                 record = step.flow.text(node, "`record`")
             }
         }
-        if let record { RecordVerb.checkEnding(of: record, step.sink) }
+        if let record { RecordVerb.checkName(of: record, step.sink) }
         map.notBuilt("whisper", "screen", "keys", "limit")
     }
 

@@ -38,7 +38,7 @@ package struct RecordVerb: Verb {
         for other in [Action.pause, .resume, .stop] where map.bool(other.rawValue) == true { action = other }
         if action != .start { return }
         target = step.requiredText("to", mend: "to: \"messages/${call.id}.wav\"")
-        if let target { Self.checkEnding(of: target, step.sink) }
+        if let target { Self.checkName(of: target, step.sink) }
         background = map.bool("background") ?? false
         channels = background ? .mono : .caller
         if map.bool("mono") == true { channels = .mono }
@@ -97,8 +97,16 @@ package struct RecordVerb: Verb {
         return StepResult(value: .map(map), outcome: reason)
     }
 
-    /// The name's ending says the format, so one that is written out is one of ours, or none.
-    static func checkEnding(of target: FlowText, _ sink: DiagnosticSink) {
+    /// What is known of a recording's name: that it stays below the recordings folder, and its ending, which says the format: one that is written
+    /// out is one of ours, or none.
+    static func checkName(of target: FlowText, _ sink: DiagnosticSink) {
+        if let name = target.constant {
+            do throws(PathConfinement.Refused) {
+                _ = try PathConfinement.parts(of: name)
+            } catch {
+                sink.error(at: target.place, error.message, mend: "recordings lie below the recordings folder")
+            }
+        }
         let parts = target.source.split(separator: "/").last?.split(separator: ".", omittingEmptySubsequences: false) ?? []
         guard parts.count > 1, let ending = parts.last.map(String.init), (2...4).contains(ending.count),
             ending.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) }),

@@ -21,6 +21,8 @@ package enum YAML {
             sink.error(at: SourcePlace(file: file, line: 1, column: 1), "the file is larger than \(limits.bytes / 1024) KiB")
             return nil
         }
+        // A byte order mark, which some editors write (YAML 1.2 section 5.2).
+        let text = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
         let reader = YAMLEventReader(text, file: file, sink: sink, limits: limits)
         return reader.document()
     }

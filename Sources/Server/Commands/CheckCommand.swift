@@ -27,7 +27,7 @@ package enum CheckCommand {
     /// All findings about one file, in its order.
     package static func check(_ file: String, _ sources: ConfigurationSources) -> [Diagnostic] {
         guard let text = sources.readFile(file) else {
-            let why = sources.fileExists(file) ? "the file cannot be read" : "there is no such file"
+            let why = sources.fileExists(file) ? "the file cannot be read as UTF-8 text" : "there is no such file"
             return [Diagnostic(.error, at: SourcePlace(file: file, line: 1, column: 1), why)]
         }
         switch kind(of: text) {

@@ -4,6 +4,7 @@
 package import Basics
 package import CallEngine
 package import FlowEngine
+import Glibc
 package import Reactor
 import Web
 
@@ -173,9 +174,13 @@ package final class RunningServer: Sendable {
     private static func failure(_ error: SystemError) -> CommandFailure {
         let parts = error.call.split(separator: " ", maxSplits: 1)
         if parts.count == 2, parts[0] == "bind" || parts[0] == "listen" {
-            return CommandFailure(
-                .unable, "SIP cannot listen on \(parts[1]): \(error.reason)",
-                mend: "end the program that has the port, or choose another with --sip or sip.listen")
+            let mend =
+                switch error.number {
+                case EADDRNOTAVAIL: "name an address of this machine, or 0.0.0.0 for all of them"
+                case EACCES: "choose a port from 1024 on with --sip or sip.listen, or give the right CAP_NET_BIND_SERVICE"
+                default: "end the program that has the port, or choose another with --sip or sip.listen"
+                }
+            return CommandFailure(.unable, "SIP cannot listen on \(parts[1]): \(error.reason)", mend: mend)
         }
         return CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
     }

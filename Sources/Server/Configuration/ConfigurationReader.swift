@@ -42,7 +42,7 @@ package enum ConfigurationReader {
             if let content = sources.readFile(path) {
                 text = content
             } else {
-                let why = sources.fileExists(path) ? "the file cannot be read" : "there is no such file"
+                let why = sources.fileExists(path) ? "the file cannot be read as UTF-8 text" : "there is no such file"
                 sink.error(at: SourcePlace(file: path, line: 1, column: 1), why)
                 return (Configuration(), sink.sorted)
             }

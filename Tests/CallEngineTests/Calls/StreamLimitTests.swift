@@ -18,6 +18,7 @@ import Testing
         }
 
         func ping() { stream.send(Array("\r\n\r\n".utf8)) }
+        func dribble() { stream.send(Array("I".utf8)) }
     }
 
     @Test func oneBeyondTheLimitIsRefused() throws {
@@ -34,6 +35,37 @@ import Testing
         world.loop.run(for: .seconds(1))
         #expect(!late.isClosed)
         for peer in peers + [late] { peer.stream.close() }
+        #expect(world.finish() == [])
+    }
+
+    /// Octets that never become a message keep no stream open.
+    @Test func whoDribblesIsClosed() throws {
+        let world = VirtualWorld(seed: 34)
+        _ = try world.engine(at: "192.0.2.1")
+        let peer = Peer(world, from: "198.51.100.1")
+        for _ in 0..<4 {
+            world.loop.run(for: .seconds(7))
+            #expect(!peer.isClosed)
+            peer.dribble()
+        }
+        world.loop.run(for: .seconds(4))
+        #expect(peer.isClosed)
+        #expect(world.finish() == [])
+    }
+
+    /// Who takes all places and says nothing keeps nobody out.
+    @Test func silentOnesMakeRoomAtOnce() throws {
+        let world = VirtualWorld(seed: 35)
+        _ = try world.engine(at: "192.0.2.1", settings: { $0.streams.limit = 4 })
+        let single = Peer(world, from: "198.51.100.1")
+        let silent = (0..<3).map { _ in Peer(world, from: "198.51.100.2") }
+        world.loop.run(for: .seconds(1))
+        let other = Peer(world, from: "198.51.100.3")
+        world.loop.run(for: .seconds(1))
+        other.ping()
+        world.loop.run(for: .seconds(1))
+        #expect(!other.isClosed && !single.isClosed && silent.map(\.isClosed) == [true, false, false])
+        for peer in silent + [single, other] { peer.stream.close() }
         #expect(world.finish() == [])
     }
 
