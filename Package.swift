@@ -95,7 +95,7 @@ let package = Package(
                 name: "PeerTests",
                 dependencies: [
                     "Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "CallEngine", "FlowEngine", "Dialer", "SIPpRunner",
-                    "Server", "TestKit"
+                    "Server", "TestKit", "CSndFile"
                 ],
                 exclude: ["Scenarios", "Harness/announce.c"], swiftSettings: settings)
         ],

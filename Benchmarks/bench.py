@@ -351,14 +351,16 @@ def media(program, folder, calls, seconds):
     floor = os.path.join(folder, "floor")
     subprocess.run(["cc", "-O2", "-o", floor, os.path.join(HERE, "floor.c"), "-luring"], check=True)
     summary = {"calls": calls, "seconds": seconds}
-    for mode in ["tick", "pair", "epoll", "uring", "batch"]:
-        # The two processes of `pair` pin themselves, as both ends of the calls below are pinned.
-        pinned = [] if mode == "pair" else ["taskset", "-c", "0"]
+    for mode in ["tick", "pair", "pair-connected", "pair-stamped", "pair-uring", "pair-shared", "epoll", "uring", "batch"]:
+        # The two processes of a pair pin themselves, as both ends of the calls below are pinned.
+        pair = mode.startswith("pair")
+        pinned = [] if pair else ["taskset", "-c", "0"]
         line = json.loads(subprocess.run(pinned + [floor, mode, str(calls), str(seconds)], check=True,
                                          capture_output=True, text=True).stdout)
-        summary[f"floor_{mode}_us"] = line["us_per_call_second"]
-        if mode == "pair":
-            summary["floor_pair_other_us"] = line["us_per_call_second_other"]
+        name = "floor_" + mode.replace("-", "_")
+        summary[f"{name}_us"] = line["us_per_call_second"]
+        if pair:
+            summary[f"{name}_other_us"] = line["us_per_call_second_other"]
     with open(os.path.join(folder, "prompt.raw"), "wb") as prompt:
         prompt.write(bytes([0xD5, 0x55, 0x90, 0x2A]) * 16000)
     rate, hold = max(calls // 3, 1), seconds * 1000

@@ -132,11 +132,11 @@ struct InfoDigit {
         }
     }
 
-    /// The key itself, or its event code (RFC 4733 section 3.2): 10 and 11 are `*` and `#`.
+    /// The key itself, or its event code (RFC 4733 section 3.2): 10 and 11 are `*` and `#`, 16 is a flash.
     private static func key(_ text: Substring) -> Digit? {
         if text.count == 1 { return Digit(text.first!) }
-        guard let code = Int(text), (10...15).contains(code) else { return nil }
-        return Digit(Array("*#ABCD")[code - 10])
+        guard let code = Int(text), (10...16).contains(code) else { return nil }
+        return Digit(Array("*#ABCD!")[code - 10])
     }
 
     private static func trimmed(_ text: Substring) -> Substring {

@@ -1,15 +1,17 @@
 package import Basics
 
-/// A key: `0` to `9`, `*`, `#`, `A` to `D`.
+/// A key: `0` to `9`, `*`, `#`, `A` to `D`, and `!`, the flash of a hook (RFC 4733 event 16), which has no tone.
 package struct Digit: Hashable, Sendable, CustomStringConvertible {
     package let character: Character
 
     /// nil for any other character; `a` to `d` are taken as `A` to `D`.
     package init?(_ character: Character) {
         let upper = Character(character.uppercased())
-        guard "0123456789*#ABCD".contains(upper) else { return nil }
+        guard "0123456789*#ABCD!".contains(upper) else { return nil }
         self.character = upper
     }
+
+    package static let flash = Digit("!")!
 
     package var description: String { String(character) }
 }

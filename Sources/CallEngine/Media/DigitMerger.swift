@@ -65,15 +65,16 @@ extension Digit {
         case "B": 13
         case "C": 14
         case "D": 15
+        case "!": 16
         default: UInt8(character.wholeNumberValue ?? 0)
         }
     }
 
-    /// nil for codes that are no keys (16 is flash).
+    /// nil for codes that are no keys.
     init?(eventCode: UInt8) {
-        guard eventCode < 16 else { return nil }
+        guard eventCode <= 16 else { return nil }
         self.init(Character(Unicode.Scalar(Self.keys[Int(eventCode)])))
     }
 
-    private static let keys = Array("0123456789*#ABCD".utf8)
+    private static let keys = Array("0123456789*#ABCD!".utf8)
 }

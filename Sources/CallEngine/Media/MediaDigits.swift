@@ -85,6 +85,9 @@ extension MediaSession {
             guard let digit = Digit(character) else {
                 throw CallControlError.invalid(operation: "send-digits", why: "\"\(character)\" is no key")
             }
+            guard !asSound || digit != .flash else {
+                throw CallControlError.invalid(operation: "send-digits", why: "a flash has no sound")
+            }
             guard isReady else { throw CallControlError.wrongState(operation: "send-digits", why: "the call has ended") }
             if asSound { startSound(of: digit, options) } else { startEvent(of: digit, options) }
             let waiter = Waiter<Bool>()
@@ -106,10 +109,10 @@ extension MediaSession {
     /// Hz of the keys that we send as events; nil: none can be.
     var sendEventClock: UInt32? { negotiation.agreement?.sendEvents?.clockRate }
 
-    /// A key of the other leg of a bridge: as an event that lasts until it is released, or as a short sound.
+    /// A key of the other leg of a bridge: as an event that lasts until it is released, or as a short sound, which a flash has not.
     func startRelayed(_ digit: Digit) {
         guard canSendEvents else {
-            if codec.isCoded { startSound(of: digit, SendDigitsOptions()) }
+            if codec.isCoded, digit != .flash { startSound(of: digit, SendDigitsOptions()) }
             return
         }
         startEvent(of: digit, SendDigitsOptions(duration: .seconds(8), gap: .zero))

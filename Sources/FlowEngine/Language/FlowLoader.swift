@@ -98,6 +98,7 @@ private struct FlowBuilder {
         flow.name = map.requiredString("flow", mend: "flow: name") ?? ""
         flow.description = map.string("description") ?? ""
         flow.language = map.string("language") ?? "en"
+        reader.language = flow.language
         flow.promptsFolder = PathConfinement.join(PathConfinement.folder(of: file), map.string("prompts") ?? ".")
         readVariables(map)
         readSections(map)

@@ -5,6 +5,8 @@
 package final class FlowReader {
     package let sink: DiagnosticSink
     package let file: String
+    /// The flow's: what is spoken is in it unless a step says otherwise.
+    var language = "en"
     /// Names that `into:` and `set:` make.
     private(set) var names: [String: SourcePlace] = [:]
     /// Every template, for the check of its names and types.

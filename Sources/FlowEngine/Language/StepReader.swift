@@ -102,7 +102,7 @@ package final class StepReader {
         guard let node = map?.node(key), let text = NodeRead.string(node, "`\(key)`", sink) else { return nil }
         if text.isEmpty { return .some(nil) }
         guard text.count == 1, let digit = Digit(text.first!) else {
-            sink.error(at: node.place, "`\(key)` is one key of 0-9, *, #, A-D (or \"\" for none), not `\(text)`")
+            sink.error(at: node.place, "`\(key)` is one key of 0-9, *, #, A-D, ! (or \"\" for none), not `\(text)`")
             return nil
         }
         return digit
@@ -123,7 +123,7 @@ package final class StepReader {
                 continue
             }
             guard let digit = Digit(signs[index]) else {
-                sink.error(at: node.place, "\(what) holds keys of 0-9, *, #, A-D, not `\(signs[index])`")
+                sink.error(at: node.place, "\(what) holds keys of 0-9, *, #, A-D, !, not `\(signs[index])`")
                 return nil
             }
             keys.insert(digit)

@@ -51,7 +51,7 @@ package struct ConferenceVerb: Verb {
 
     private mutating func readKey(_ pair: YAMLPair, _ step: StepReader) {
         guard pair.key.text.count == 1, let digit = Digit(pair.key.text.first!) else {
-            return step.sink.error(at: pair.key.place, "`keys` has one key of 0-9, *, #, A-D each, not `\(pair.key.text)`")
+            return step.sink.error(at: pair.key.place, "`keys` has one key of 0-9, *, #, A-D, ! each, not `\(pair.key.text)`")
         }
         guard let word = NodeRead.string(pair.value, "`\(pair.key.text)`", step.sink) else { return }
         guard let action = ConferenceKey(rawValue: word) else {

@@ -25,7 +25,6 @@ package struct SayVerb: Verb {
         else { return nil }
         self.speech = speech
         settings = PlaySettings(step)
-        map.notBuilt("as")
     }
 
     package var shape: StepShape { StepShape(takesTime: settings.background == .no) }

@@ -8,7 +8,7 @@ import Reactor
 import Testing
 
 @Suite struct MediaDigitTests {
-    private static let keys = "0123456789*#ABCD5511"
+    private static let keys = "0123456789*#ABCD!5511"
 
     private func send(_ keys: String, _ session: MediaSession, _ options: SendDigitsOptions, _ world: MediaWorld) {
         var failure: (any Error)?
@@ -71,6 +71,19 @@ import Testing
         #expect(right.digits.history == "159#")
         #expect(right.digits.waiting.allSatisfy { $0.source == .inband })
         #expect(right.digits.waiting.count == 8)
+        world.end()
+    }
+
+    @Test func aFlashHasNoSound() throws {
+        let world = MediaWorld()
+        let (left, right) = try world.pair { $0.telephoneEvents = false }
+        var failure: (any Error)?
+        world.loop.spawn {
+            do { try await left.sendDigits("1!2", options: SendDigitsOptions()) } catch { failure = error }
+        }
+        world.run(.seconds(3))
+        #expect(failure as? CallControlError == .invalid(operation: "send-digits", why: "a flash has no sound"))
+        #expect(right.digits.history == "1")
         world.end()
     }
 

@@ -49,10 +49,10 @@ import Testing
     @Test(arguments: [("pcmu", "opus"), ("opus", "g722")]) func keysPassOverClocks(caller: String, callee: String) throws {
         let bridge = try BridgedCall(seed: 17, caller, callee)
         bridge.world.run(.milliseconds(500))
-        bridge.world.loop.spawn { try? await bridge.caller.sendDigits("19*4", options: SendDigitsOptions()) }
+        bridge.world.loop.spawn { try? await bridge.caller.sendDigits("19*!4", options: SendDigitsOptions()) }
         bridge.world.loop.spawn { try? await bridge.callee.sendDigits("05#", options: SendDigitsOptions()) }
         bridge.world.run(.seconds(4))
-        #expect(bridge.callee.digits.history == "19*4" && bridge.inner.digits.history == "19*4")
+        #expect(bridge.callee.digits.history == "19*!4" && bridge.inner.digits.history == "19*!4")
         #expect(bridge.caller.digits.history == "05#" && bridge.outer.digits.history == "05#")
         bridge.world.end()
     }

@@ -19,20 +19,21 @@ final class Baresip {
     ///   - after: silence before it.
     ///   - codec: the only one that it has, by baresip's name: `pcmu`, `G722/16000/1`, `opus/48000/2`.
     ///   - room: silence after it; baresip ends the call when its file is over.
+    ///   - limit: seconds after which it ends by itself.
     ///   - registering: the address that it logs in as, at the registrar on that port.
     ///   - dial: calls this URI at once; nil: it waits and answers by itself.
     ///   - encryption: of its media: `srtp`, `srtp-mand` (RTP/SAVP and nothing else) or `srtp-mandf` (RTP/SAVPF); nil: none.
     ///   - certificate: of the standard test certificates: it speaks TLS too, on the port above `port`.
     init(
         speaking prompt: String, after: Duration = .zero, room: Duration = .seconds(8), codec: String = "pcmu",
-        dial: String? = nil,
+        dial: String? = nil, limit: Int = 25,
         encryption: String? = nil, certificate: String? = nil, registering account: String? = nil, at registrar: UInt16 = 0,
         password: String = ""
     ) throws {
         guard let folder else { throw PeerError.missing("a temporary folder") }
         var port = Ports.free()
         let console = console
-        let rate = codec.hasPrefix("opus") ? 48000 : codec.hasPrefix("G722") ? 16000 : 8000
+        let rate = codec.hasPrefix("opus") ? 48000 : codec.hasPrefix("G722") || codec.hasPrefix("L16") ? 16000 : 8000
         try SpeechFile.write(prompt, after: after, room: room, rate: rate, to: folder.path("speech.wav"))
         try FileManager.default.createDirectory(atPath: folder.path("heard"), withIntermediateDirectories: true)
         func writeConfiguration() throws {
@@ -53,6 +54,7 @@ final class Baresip {
                 module cons.so
                 module g711.so
                 module g722.so
+                module l16.so
                 module opus.so
                 opus_bitrate 32000
                 opus_inbandfec yes
@@ -80,7 +82,7 @@ final class Baresip {
             )
         }
         try folder.write("", to: "contacts")
-        var arguments = ["-f", folder.url.path, "-t", "25"]
+        var arguments = ["-f", folder.url.path, "-t", "\(limit)"]
         if let dial { arguments += ["-e", "d \(dial)"] }
         func start() throws -> PeerProgram {
             try writeConfiguration()

@@ -3,6 +3,7 @@
 
 import Basics
 import CallEngine
+import Foundation
 import SDP
 import TestKit
 import Testing
@@ -140,6 +141,76 @@ struct RTPEngineTests {
         #expect(calling.info.codec == "PCMA/8000" && called.info.codec == "G729/8000", "\(relay.output)")
         expectHeard("welcome", in: [folder.path("echoed.wav")], not: "probe", least: 0.7)
         #expect(called.info.media.received > 100 && called.info.media.lost <= 1)
+    }
+
+    /// Both the encoder of the file and the decoder of what we play are others'.
+    @Test("a file of G.729 is played as it is, and another decoder understands it") func g729File() throws {
+        let folder = try TemporaryFolder()
+        // What rtpengine encodes of a prompt is taken from the callee's trace.
+        try Self.callInG729(traces: TraceSettings(folder: folder.path("traces"))) { call in
+            try await call.stay(.seconds(10))
+        } caller: { call, _ in
+            try await call.stay(.milliseconds(300))
+            try await call.say("welcome")
+            try await call.stay(.milliseconds(300))
+        }
+        let call = try #require(try FileManager.default.contentsOfDirectory(atPath: folder.path("traces")).first)
+        let capture = try Data(contentsOf: folder.url.appending(path: "traces/\(call)/call.pcap"))
+        let frames = Self.g729(in: Array(capture))
+        #expect(frames.count > 1000 && frames.count % 10 == 0)
+        try folder.write(frames, to: "welcome.g729")
+        try Self.callInG729() { call in
+            try await call.stay(.milliseconds(500))
+            let end = try await call.play(PlaybackRequest([.file(path: folder.path("welcome.g729"))])).finished()
+            #expect("\(end)" == "finished")
+            try await call.stay(.milliseconds(300))
+        } caller: { call, notes in
+            try call.startRecording(folder.path("played.wav"), notes: notes)
+            try await call.stay(.seconds(10))
+        }
+        expectHeard("welcome", in: [folder.path("played.wav")], not: "probe", least: 0.7)
+    }
+
+    /// A call whose callee speaks G.729 with rtpengine, and its caller A-law.
+    private static func callInG729(
+        traces: TraceSettings? = nil, callee answer: @escaping @Sendable (Call) async throws -> Void,
+        caller place: @escaping TestFlow
+    ) throws {
+        let callee = try EngineUnderTest(codecs: ["g729"], security: .off, traces: traces) { call, _ in
+            try await call.answer()
+            try await answer(call)
+        }
+        defer { callee.close() }
+        let relay = try RTPEngine(first: callee.uri("ivr"))
+        defer { relay.stop() }
+        let caller = try EngineUnderTest(lines: [relay.line], codecs: ["pcma"], security: .off)
+        defer { caller.close() }
+        caller.call(CallRequest(target: "sip:g729@ringwright.test", line: "proxy")) { call, notes in
+            notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
+            try await place(call, notes)
+        }
+        let calling = try #require(caller.reports(1, within: .seconds(20)).first, "\(relay.output)")
+        let called = try #require(callee.reports(1, within: .seconds(5)).first, "\(relay.output)")
+        #expect(calling.info.codec == "PCMA/8000" && called.info.codec == "G729/8000", "\(relay.output)")
+        #expect(calling.error == nil && called.error == nil)
+    }
+
+    /// The frames of speech that came in a capture, in their order: of packets over IPv4 whose payload type is 18.
+    private static func g729(in capture: [UInt8]) -> [UInt8] {
+        var frames: [UInt8] = []
+        var at = 24
+        while at + 16 <= capture.count {
+            let length = capture[at + 8..<at + 12].reduce(0) { $0 << 8 | Int($1) }
+            // The record's header, then those of IP, UDP and RTP.
+            let packet = capture.dropFirst(at + 16).prefix(length).dropFirst(28)
+            if packet.count > 12, packet.dropFirst().first.map({ $0 & 0x7F }) == 18 {
+                let payload = packet.dropFirst(12)
+                // A frame of two octets tells a pause.
+                frames += payload.prefix(payload.count / 10 * 10)
+            }
+            at += 16 + length
+        }
+        return frames
     }
 
     @Test("answers name ports where nobody is: what comes from there tells where to send") func latches() throws {

@@ -84,4 +84,58 @@ struct SoundQualityTests {
         #expect(scores[0] >= scores[1] - 0.1, "\(codec.description): \(scores)")
         #expect(scores[2] >= (codec.law == nil ? 3.0 : 3.7), "\(codec.description): \(scores)")
     }
+
+    /// What was heard of a prompt that was played `count` times with pauses, one after the other.
+    private func pieces(of heard: AudioClip, _ count: Int, like original: AudioClip) -> [AudioClip] {
+        let speech = original.resampled(to: heard.rate).samples
+        let margin = heard.rate / 10
+        var start = 0
+        return (0..<count).map { _ in
+            let window = Array(heard.samples.dropFirst(start).prefix(speech.count + heard.rate * 2))
+            let lag = max(0, Correlation.search(speech, in: window, overlap: 1).lag)
+            start += lag + speech.count
+            return AudioClip(
+                samples: Array(window[min(window.count, max(0, lag - margin))..<min(window.count, lag + speech.count + margin)]),
+                rate: heard.rate)
+        }
+    }
+
+    @Test(
+        "prompts of nine formats sound at baresip as the codec makes them offline",
+        arguments: [
+            ("pcmu", AudioCodec.pcmu, 8000), ("pcma", .pcma, 8000), ("G722/16000/1", .g722, 16000),
+            ("opus/48000/2", .opus(OpusParameters(format: "useinbandfec=1")), 16000), ("L16/16000/1", .l16(rate: 16000), 16000)
+        ])
+    func formats(_ name: String, _ codec: AudioCodec, _ rate: Int) throws {
+        let folder = try TemporaryFolder()
+        let original = try PromptFile.read(Files.prompt("menu-short"))
+        let paths = try PromptFormat.all.map { try $0.write(original, in: folder) }
+        let engine = try EngineUnderTest(codecs: ["opus", "l16", "g722", "pcma", "pcmu"]) { call, notes in
+            try await call.answer()
+            try await call.stay(.milliseconds(500))
+            for path in paths {
+                notes.add("\(try await call.play(PlaybackRequest([.file(path: path)])).finished())")
+                try await call.stay(.milliseconds(300))
+            }
+            try await call.stay(.milliseconds(500))
+        }
+        defer { engine.close() }
+        let baresip = try Baresip(
+            speaking: "closed", room: .seconds(60), codec: name, dial: "sip:ivr@127.0.0.1:\(engine.udpPort)", limit: 60)
+        let report = try #require(engine.reports(1, within: .seconds(50)).first, "\(baresip.output)")
+        #expect(report.error == nil && report.info.codec == codec.description, "\(report.info.codec)")
+        #expect(report.notes == Array(repeating: "finished", count: paths.count))
+        let heard = try PromptFile.read(try #require(baresip.stopAndListen().first))
+        let played = try paths.map { try PromptFile.read($0) }
+        let scores = try SoundQuality.scores(
+            pieces(of: heard, paths.count, like: original).map { (original, $0) } + played.map { (original, through(codec, $0)) },
+            rate: rate)
+        try #require(scores.count == paths.count * 2)
+        for (index, format) in PromptFormat.all.enumerated() {
+            let (real, offline) = (scores[index], scores[paths.count + index])
+            #expect(real >= offline - 0.1, "\(format) in \(codec.name): \(real) at the phone, \(offline) offline")
+            // A file of 8 kHz lacks half of what a wide band codec could carry.
+            #expect(offline >= (format.rate < rate ? 1.8 : 2.4), "\(format) in \(codec.name): \(offline) offline")
+        }
+    }
 }

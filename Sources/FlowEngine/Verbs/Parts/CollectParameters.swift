@@ -155,7 +155,7 @@ package struct CollectParameters: Sendable {
                 }
             } else if !isChoice(key) {
                 step.sink.error(
-                    at: pair.key.place, "`\(key)` is neither keys (0-9, *, #, A-D) nor a /pattern/",
+                    at: pair.key.place, "`\(key)` is neither keys (0-9, *, #, A-D, !) nor a /pattern/",
                     mend: key == "default" ? "use `on: { invalid: … }` for what no choice takes" : nil)
                 return nil
             }
