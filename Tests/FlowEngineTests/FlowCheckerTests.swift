@@ -36,7 +36,10 @@ func steps(_ lines: String...) -> String {
             steps("answer", "say: { text: a, language: english }"),
             "f.yaml:5:33: error: `language` is a code such as en or de-CH, not `english`"
         ),
-        (steps("answer", "say: { text: \"1\", as: date }"), "f.yaml:5:20: error: `text` as `date` is not a date; write it as 2026-11-30"),
+        (
+            steps("answer", "say: { text: \"1\", as: date }"),
+            "f.yaml:5:20: error: `text` as `date` is not a date; write it as 2026-11-30"
+        ),
         (steps("answer", "play: { fiel: a.wav }"), "f.yaml:5:15: error: unknown key `fiel` of `play`; did you mean `file`?"),
         (
             steps("answer", "detect: [ human, maschine ]"),

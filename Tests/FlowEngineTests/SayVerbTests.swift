@@ -97,19 +97,22 @@ import Testing
             ("en", "number", "0012.50", "12.50"), ("de", "number", "-12.5", "minus 12,5"), ("es", "number", "-0.5", "menos 0,5"),
             ("pl", "number", "1200", "1200"), ("nl", "number", " -1 ", "min 1"),
             ("en", "amount", "12.50 EUR", "12 euros and 50 cents"), ("en-US", "amount", "1.01 USD", "one dollar and one cent"),
-            ("en", "amount", "0.30 GBP", "30 pence"), ("en", "amount", "0 EUR", "0 euros"), ("en", "amount", "-0.00 EUR", "0 euros"),
+            ("en", "amount", "0.30 GBP", "30 pence"), ("en", "amount", "0 EUR", "0 euros"),
+            ("en", "amount", "-0.00 EUR", "0 euros"),
             ("de", "amount", "-1.5 EUR", "minus ein Euro und 50 Cent"), ("de", "amount", "2.05 CHF", "2 Franken und 5 Rappen"),
             ("fr", "amount", "1 GBP", "une livre"), ("es", "amount", "3.20 USD", "3 dólares con 20 centavos"),
             ("it", "amount", "2 GBP", "2 sterline"), ("nl", "amount", "0.01 EUR", "één cent"),
             ("en", "date", "2026-11-01", "November 1st, 2026"), ("en", "date", "2026-11-12", "November 12th, 2026"),
             ("en-GB", "date", "2024-02-29T23:30:00-05:00", "February 29th, 2024"),
             ("en", "date", "2026-01-22", "January 22nd, 2026"), ("en", "date", "2026-01-23T00:00:00Z", "January 23rd, 2026"),
-            ("de", "date", "2026-03-17", "siebzehnter März 2026"), ("de", "date", "2026-12-31", "einunddreißigster Dezember 2026"),
+            ("de", "date", "2026-03-17", "siebzehnter März 2026"),
+            ("de", "date", "2026-12-31", "einunddreißigster Dezember 2026"),
             ("de", "date", "2026-05-21", "einundzwanzigster Mai 2026"), ("de", "date", "2026-05-16", "sechzehnter Mai 2026"),
             ("fr", "date", "2026-08-01", "premier août 2026"), ("fr", "date", "2026-08-30", "30 août 2026"),
             ("es", "date", "2026-05-02", "2 de mayo de 2026"), ("it", "date", "2026-05-01", "primo maggio 2026"),
             ("nl", "date", "2026-03-01", "1 maart 2026"),
-            ("en", "time", "09:05", "9:05"), ("pl", "time", "0:00:59", "0:00"), ("de", "time", "2026-11-30T14:05:09.5+01:00", "14:05")
+            ("en", "time", "09:05", "9:05"), ("pl", "time", "0:00:59", "0:00"),
+            ("de", "time", "2026-11-30T14:05:09.5+01:00", "14:05")
         ])
     func aValueIsSaidInItsLanguage(_ language: String, _ kind: String, _ text: String, _ said: String) throws {
         try runCases(
@@ -135,7 +138,8 @@ import Testing
             ("digits", "12x", "is not made of digits"), ("digits", " - ", "has no digit"), ("number", "1,5", "is not a number"),
             ("number", "1e3", "is not a number"), ("number", "- 1", "is not a number"), ("amount", "12.50", "is not an amount"),
             ("amount", "12.505 EUR", "is not an amount"), ("amount", "1 XAU", "has a currency that is not known here"),
-            ("date", "2026-02-29", "is not a date"), ("date", "0000-01-01", "is not a date"), ("date", "30.11.2026", "is not a date"),
+            ("date", "2026-02-29", "is not a date"), ("date", "0000-01-01", "is not a date"),
+            ("date", "30.11.2026", "is not a date"),
             ("date", "2026-11-30Tomorrow", "is not a date"), ("time", "24:00", "is not a time"), ("time", "9:5", "is not a time")
         ])
     func whatIsNoSuchValueIsTold(_ kind: String, _ text: String, _ why: String) throws {

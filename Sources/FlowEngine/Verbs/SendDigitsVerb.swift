@@ -31,7 +31,8 @@ package struct SendDigitsVerb: Verb {
         digits = text
         if let constant = text.constant, let wrong = Self.wrongKey(constant) {
             step.sink.error(
-                at: text.place, "`\(wrong)` is no key", mend: "keys are 0-9, *, #, A-D and ! (flash); w waits half a second, W a second")
+                at: text.place, "`\(wrong)` is no key",
+                mend: "keys are 0-9, *, #, A-D and ! (flash); w waits half a second, W a second")
         }
     }
 

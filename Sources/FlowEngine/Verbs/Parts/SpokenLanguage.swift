@@ -58,7 +58,8 @@ struct SpokenLanguage: Sendable {
             months: words("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
             day: { $0 == 1 ? "premier" : "\($0)" }, date: { "\($0) \($1) \($2)" },
             currencies: [
-                "EUR": (("un euro", "euros"), ("un centime", "centimes")), "USD": (("un dollar", "dollars"), ("un cent", "cents")),
+                "EUR": (("un euro", "euros"), ("un centime", "centimes")),
+                "USD": (("un dollar", "dollars"), ("un cent", "cents")),
                 "GBP": (("une livre", "livres"), ("un penny", "pence")),
                 "CHF": (("un franc", "francs"), ("un centime", "centimes"))
             ]),

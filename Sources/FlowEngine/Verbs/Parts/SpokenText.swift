@@ -38,7 +38,9 @@ package struct SpokenText: Sendable {
         return SpokenText(text: text, voice: voice, language: language, value: value)
     }
 
-    private static func check(_ value: SpokenValue, of text: FlowText, in language: String, _ what: String, _ sink: DiagnosticSink) {
+    private static func check(
+        _ value: SpokenValue, of text: FlowText, in language: String, _ what: String, _ sink: DiagnosticSink
+    ) {
         do throws(SpokenValue.Misfit) {
             if value.needsLanguage, SpokenLanguage.named(language) == nil { throw SpokenValue.Misfit(language: language) }
             if let constant = text.constant { _ = try value.words(for: constant, in: language) }
@@ -78,7 +80,8 @@ package struct SpokenText: Sendable {
             return try value.words(for: words, in: code)
         } catch {
             throw FlowError(
-                "`\(VisibleText.escaped(shown, atMost: 40))` as `\(value.rawValue)` \(error.words): \(error.mend)", at: text.place)
+                "`\(VisibleText.escaped(shown, atMost: 40))` as `\(value.rawValue)` \(error.words): \(error.mend)", at: text.place
+            )
         }
     }
 }
