@@ -2,12 +2,16 @@ import Basics
 import CLinux
 
 /// A TCP connection of the kernel.
-final class KernelStream: StreamConnection {
+final class KernelStream: StreamConnection, TurnEnd {
     private let epoll: EpollLoop
     private var watcher: Watcher?
     private let options: StreamOptions
     private var output: [UInt8] = []
     private var outputHead = 0
+    /// What a turn writes goes out together at its end, which is still to come.
+    private var isGathering = false
+    /// More than that goes out at once.
+    private static let gatheredLimit = 65_536
     private var isConnecting = false
     private var isFinishing = false
     private var peerEnded = false
@@ -151,7 +155,7 @@ final class KernelStream: StreamConnection {
     private func watchWhatIsNeeded() {
         guard let watcher else { return }
         var events: UInt32 = 0
-        if isConnecting || !output.isEmpty { events |= EPOLLOUT.rawValue }
+        if isConnecting || (!output.isEmpty && !isGathering) { events |= EPOLLOUT.rawValue }
         if isReading, !peerEnded, !isConnecting { events |= EPOLLIN.rawValue }
         guard events != watched.rawValue else { return }
         watched = EPOLL_EVENTS(events)
@@ -170,34 +174,47 @@ final class KernelStream: StreamConnection {
     override func send(_ bytes: UnsafeRawBufferPointer) -> Bool {
         loop.preconditionOnLoop()
         guard !isClosed, !isFinishing else { return false }
+        if isGathering, output.count + bytes.count > Self.gatheredLimit { writeGathered() }
         guard queuedBytes + bytes.count <= options.outputLimit else {
             counters.refused += 1
             return false
         }
-        var rest = bytes[...]
-        if output.isEmpty, !isConnecting, let descriptor = watcher?.descriptor, !bytes.isEmpty {
-            switch Self.write(descriptor, bytes) {
-            case .done(let count):
-                counters.sentBytes += UInt64(count)
-                rest = rest.dropFirst(count)
-            case .notNow: break
-            case .failed: break  // Told by the loop when it reads: nothing ends inside a call of the owner.
-            }
-            if !rest.isEmpty { counters.waits += 1 }
+        if output.isEmpty, !isConnecting, !bytes.isEmpty {
+            isGathering = true
+            loop.atTurnEnd(self)
         }
-        if !rest.isEmpty {
-            output.append(contentsOf: rest)
-            watchWhatIsNeeded()
-        }
+        output.append(contentsOf: bytes)
         return true
+    }
+
+    private func writeGathered() {
+        guard isGathering, let descriptor = watcher?.descriptor, !output.isEmpty else { return }
+        isGathering = false
+        switch output.withUnsafeBytes({ Self.write(descriptor, $0) }) {
+        case .done(let count):
+            counters.sentBytes += UInt64(count)
+            if count == output.count {
+                output.removeAll(keepingCapacity: output.capacity <= Self.gatheredLimit)
+                if isFinishing { shutdownOutput() }
+                return
+            }
+            outputHead = count
+        case .notNow: break
+        case .failed: break  // Told by the loop when it reads: nothing ends inside a call of the owner.
+        }
+        counters.waits += 1
+        watchWhatIsNeeded()
     }
 
     private static func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> SystemCall.Outcome {
         SystemCall.attempt { CLinux.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)) }
     }
 
+    func turnEnds() { writeGathered() }
+
     /// One write a turn.
     private func pump() {
+        isGathering = false
         guard let descriptor = watcher?.descriptor, !output.isEmpty else { return }
         let outcome = output.withUnsafeBytes { Self.write(descriptor, UnsafeRawBufferPointer(rebasing: $0[outputHead...])) }
         switch outcome {
