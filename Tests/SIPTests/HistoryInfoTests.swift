@@ -49,13 +49,61 @@ import Testing
 
     @Test func whatWasSentOnByItsUser() throws {
         let history = try history(
-            "<sip:boss@h?Reason=SIP%3Bcause%3D486%3Btext%3D%22Busy%22>;index=1, <sip:anna@h;cause=302>;index=1.1;mp=1",
+            "<sip:boss@h?Reason=SIP%3Bcause%3D486%3Btext%3D%22Busy%22>;index=1, <sip:anna@h>;index=1.1;mp=1",
             "<sip:anna@192.0.2.9>;index=1.1.1;rc=1.1", "<sip:anna@192.0.2.9>;index=1.1.1.1;np=1.1.1",
             "<sip:100@h>;index=1.1.1.1.1")
         let told = history.diversions.map {
             "\((try? $0.address.uri().user) ?? "") \($0.address.parameters["index"].map { text($0) } ?? "") \($0.reason)"
         }
-        #expect(told == ["anna 1.1.1.1 ", "boss 1 486"])
+        #expect(told == ["anna 1.1.1.1 ", "boss 1 user-busy"])
+    }
+
+    // RFC 7544: what the one says, the other says.
+    @Test(arguments: [
+        (["<sip:boss@h>;reason=user-busy"], ["<sip:boss@h>;index=1", "<sip:me@h;cause=486>;index=1.1;mp=1"]),
+        (
+            ["<tel:+15550102>;reason=unconditional", "\"The Boss\" <sip:boss@h;transport=tcp>;reason=no-answer;counter=3"],
+            [
+                "<sip:boss@h>;index=1", "<tel:+15550102;cause=408>;index=1.1;mp=1", "<sip:me@h;cause=302>;index=1.1.1;mp=1.1"
+            ]
+        ),
+        (
+            ["<sip:boss@h>;reason=deflection;privacy=full", "<tel:+1>;privacy=name;reason=away"],
+            [
+                "<sip:anonymous@anonymous.invalid?Privacy=history>;index=1",
+                "<sip:boss@h;cause=404?Privacy=history>;index=1.1;mp=1", "<sip:me@h;cause=480>;index=1.1.1;mp=1.1"
+            ]
+        )
+    ])
+    func diversionsAsEntries(diversions: [String], entries: [String]) throws {
+        let text = "INVITE sip:me@h SIP/2.0\r\n" + diversions.map { "Diversion: \($0)\r\n" }.joined() + "\r\n"
+        let addresses = try Message(parsing: Array(text.utf8)).addresses(.diversion)
+        let history = HistoryInfo(diversions: addresses, to: Array("sip:me@h".utf8))
+        #expect(values(history) == entries)
+        let again = history.asDiversion
+        #expect(again.count == diversions.count)
+        for (told, asked) in zip(again, diversions) {
+            let isHidden = asked.contains("privacy=")
+            let reason = try #require(asked.split(separator: ";").first { $0.hasPrefix("reason=") })
+            #expect(told.contains(";\(reason == "reason=away" ? "reason=unknown" : reason);counter=1"), "\(told)")
+            #expect(told.hasPrefix("<sip:anonymous@") == isHidden && told.hasSuffix(";privacy=full") == isHidden, "\(told)")
+        }
+    }
+
+    @Test(arguments: [
+        ([], []), (["<sip:a@h>;index=1"], []), (["<sip:a@h;cause=302>;index=1"], []),
+        // Only with a cause is it a diversion: another user's name for the same, a device and a search are none.
+        (["<sip:a@h>;index=1", "<sip:b@h>;index=1.1;mp=1", "<sip:b@192.0.2.9>;index=1.1.1;rc=1.1"], []),
+        (["<sip:a@h>;index=1, <sip:b@h;cause=487>;index=1.1;mp=1"], ["<sip:a@h>;reason=deflection;counter=1"]),
+        (["<sip:a@h>;index=1", "<sip:b@h;cause=999>;index=1.1"], ["<sip:a@h>;reason=unknown;counter=1"]),
+        (
+            ["<sip:a@h>;index=1, <sip:x@h>;index=1.1;mp=1, <sip:b@h;cause=503>;index=1.2;mp=1"],
+            ["<sip:a@h>;reason=unavailable;counter=1"]
+        ), (["<sip:a@h>;index=1", "<sip:b@h;cause=302>;index=1.1;mp=9"], [])
+    ])
+    func entriesAsDiversions(entries: [String], diversions: [String]) throws {
+        let history = try entries.isEmpty ? HistoryInfo() : history(entries.joined(separator: ", "))
+        #expect(history.asDiversion == diversions)
     }
 
     @Test func oddOnes() throws {

@@ -13,11 +13,8 @@ struct BridgeHistory {
 
     /// nil for a call that goes out, and for one whose caller does not want it told.
     init?(of caller: Call) {
-        guard caller.direction == .inbound, let invite = caller.session?.machine.invite, !Call.hidesHistory(invite),
-            let called = caller.calledURI, let uri = try? invite.requestURI()
-        else { return nil }
-        history = HistoryInfo(invite)
-        own = history.note(called, for: uri)
+        guard let told = caller.historyToHere else { return nil }
+        (history, own) = told
     }
 
     /// For the INVITE of the next leg.
@@ -54,6 +51,15 @@ struct HistoryOfLeg: Sendable {
             result.append(target.uri.target, index + [1], .contact, from: index)
         }
         return result.rows
+    }
+}
+
+extension CallRequest {
+    /// The rows by which a call begins its history, and asks for that of its answer.
+    func historyRows(to target: OutgoingTarget) -> [UInt8] {
+        var first = HistoryInfo()
+        if history == nil, !Call.hidesHistory(privacy) { first.append(target.uri.target, [1]) }
+        return Array("Supported: histinfo\r\n".utf8) + first.rows
     }
 }
 

@@ -75,7 +75,7 @@ package final class Call {
     var target: OutgoingTarget?
     /// By which servers or registration an outgoing call goes; nil when there is but one way.
     var route: CallRoute?
-    /// Rows that were added to our INVITE, and how many times a challenge to it was answered.
+    /// Rows that were added to our INVITE, or are to our answers to the far side's; and how many times a challenge to ours was answered.
     var addedRows: [UInt8] = []
     var challenges = 0
     /// The way to the peer asks for credentials: requests in the dialog bring them.

@@ -25,12 +25,12 @@ extension Call {
         }
     }
 
-    /// Rows of the caller's INVITE for the INVITEs of its bridge.
+    /// Rows of the caller's INVITE for the INVITEs of its bridge. Who was sent on by History-Info alone is told by Diversion too (RFC 7544).
     /// - Parameter keepsCaller: these name the same caller, so that what others have signed of him is still true (RFC 8224 section 3).
     func passedOn(keepsCaller: Bool) -> [CallHeader] {
         guard direction == .inbound, let invite = session?.machine.invite else { return [] }
         let hidesHistory = Self.hidesHistory(invite)
-        return invite.rows.compactMap { row in
+        let rows = invite.rows.compactMap { row in
             let isWanted =
                 switch row.kind {
                 case .diversion: !hidesHistory
@@ -40,12 +40,36 @@ extension Call {
                 }
             return isWanted ? CallHeader(name: "\(row.kind.name)", value: invite.unfolded(row.value)) : nil
         }
+        guard !hidesHistory, invite.has(.historyInfo), !invite.has(.diversion) else { return rows }
+        return HistoryInfo(invite).asDiversion.map { CallHeader(name: "Diversion", value: $0) } + rows
     }
+
+    /// Where a call that came in has been, this end as the last of it, and that one's index; nil where the caller does not want it told. Of who
+    /// was sent on by Diversion alone there are entries as well (RFC 7544).
+    var historyToHere: (history: HistoryInfo, own: [Int])? {
+        guard direction == .inbound, let invite = session?.machine.invite, !Self.hidesHistory(invite), let called = calledURI,
+            let uri = try? invite.requestURI()
+        else { return nil }
+        var history = HistoryInfo(invite)
+        if history.entries.isEmpty, invite.has(.diversion), let diversions = try? invite.addresses(.diversion) {
+            history = HistoryInfo(diversions: diversions, to: called)
+            return (history, history.entries[history.entries.count - 1].index)
+        }
+        let own = history.note(called, for: uri)
+        return (history, own)
+    }
+
+    /// Tells in the answers where the request has been (RFC 7044 section 8.2), for who has asked for it.
+    func tellHistory() { addedRows = historyToHere?.history.hidingPrivate().rows ?? [] }
 
     /// Whether the caller wants nobody to know who was called before (RFC 3323 section 4.2, RFC 7044 section 10.1).
     static func hidesHistory(_ invite: Message) -> Bool {
-        guard let privacy = invite.header(.privacy)?.lowercased() else { return false }
-        return ["history", "header", "session"].contains { privacy.contains($0) }
+        invite.header(.privacy).map { hidesHistory($0) } ?? false
+    }
+
+    /// The same of the value of Privacy.
+    static func hidesHistory(_ privacy: String) -> Bool {
+        ["history", "header", "session"].contains { privacy.lowercased().contains($0) }
     }
 
     /// Whom the caller has called, as others may know it: of a registered line its address, not where it is reached.

@@ -29,7 +29,7 @@ extension Call {
         guard state == .new else { return }
         change(to: .ringing)
         times.ringing = loop.now - started
-        update { $0.progress(180, source: self.hop.address, at: self.loop.now, into: &$1) }
+        update { $0.progress(180, headers: self.addedRows, source: self.hop.address, at: self.loop.now, into: &$1) }
     }
 
     package func progress() throws(CallControlError) {
@@ -40,8 +40,8 @@ extension Call {
         change(to: .early)
         update {
             $0.progress(
-                183, body: self.localDescription, reliably: self.isOfferless, source: self.hop.address, at: self.loop.now,
-                into: &$1)
+                183, headers: self.addedRows, body: self.localDescription, reliably: self.isOfferless,
+                source: self.hop.address, at: self.loop.now, into: &$1)
         }
         media?.start()
     }
@@ -56,7 +56,10 @@ extension Call {
         finalReason = "OK"
         shard.counters.answered += 1
         if isOfferless { answering = Waiter() }
-        update { $0.answer(body: self.localDescription, source: self.hop.address, at: self.loop.now, into: &$1) }
+        update {
+            $0.answer(
+                headers: self.addedRows, body: self.localDescription, source: self.hop.address, at: self.loop.now, into: &$1)
+        }
         media?.start()
         guard let answering else { return }
         if let error = try await answering.wait() { throw error }
@@ -81,11 +84,7 @@ extension Call {
 
     /// Who was called here, and who before (RFC 5806 section 4, RFC 7044 section 9.4): for where the call goes now.
     private func diversionRows() -> [CallHeader] {
-        guard let invite = session?.machine.invite, !Self.hidesHistory(invite), let called = calledURI,
-            let uri = try? invite.requestURI()
-        else { return [] }
-        var history = HistoryInfo(invite)
-        _ = history.note(called, for: uri)
+        guard let history = historyToHere?.history, let called = calledURI else { return [] }
         let diversion = CallHeader(name: "Diversion", value: "<\(String(decoding: called, as: UTF8.self))>;reason=deflection")
         return [diversion] + passedOn(keepsCaller: false)
             + history.hidingPrivate().entries.map {
@@ -97,7 +96,8 @@ extension Call {
     func refuse(_ status: Int, reason: String?, headers: [CallHeader]) {
         finalStatus = status
         finalReason = reason ?? "\(statusPhrase(status))"
-        let rows = Self.rows(headers)
+        // A redirection tells the history by itself.
+        let rows = Self.rows(headers) + (headers.contains { $0.name == "History-Info" } ? [] : addedRows)
         update { $0.refuse(status, reason: reason, headers: rows, source: self.hop.address, into: &$1) }
     }
 

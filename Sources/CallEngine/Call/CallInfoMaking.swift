@@ -19,6 +19,8 @@ extension Call: CallControl {
             info.identity = assertedIdentity(in: invite)
             info.privacy = invite.header(.privacy) ?? ""
             info.diversions = Self.diversions(in: invite)
+        } else if let finalResponse {
+            info.diversions = Self.diversions(in: finalResponse)
         }
         info.startedAt = startedAt
         info.answered = answeredAt

@@ -80,10 +80,12 @@ extension Call {
         writer.append(addedRows)
         writer.finish(body: placing.offer, type: "application/sdp")
         let octets = writer.octets
-        if let end = endForSize(octets.count) {
-            var moved = placing
-            moved.end = end
-            return send(moved)
+        if movesForSize(octets.count) {
+            return shard.endpoint.whenAddressIsKnown(to: hop) { [self] in
+                var moved = placing
+                moved.end = endAtHop
+                send(moved)
+            }
         }
         let invite = OutgoingInvite(
             octets: octets, uri: placing.uri, from: placing.from, tag: placing.tag, callID: placing.callID, cSeq: placing.cSeq,
@@ -208,15 +210,13 @@ extension Call {
             shard.health.worked(hop)
             return false
         }
-        guard !state.isEnded, state == .new, let session else { return false }
+        guard !state.isEnded, state == .new else { return false }
         shard.health.failed(hop, at: loop.now, retryAfter: response?.number(.retryAfter))
         guard let route, !route.alternatives.isEmpty else { return false }
         hop = route.alternatives.removeFirst()
         if let target { hop.host = shard.endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport) }
         noResponse = false
-        let isSecure = target?.uri.scheme == .sips
-        session.machine.end = shard.localEnd(hop.transport, shard.endpoint.localAddress(to: hop), secure: isSecure)
-        placeAgain()
+        placeAgainByHop()
         return true
     }
 

@@ -38,6 +38,7 @@ extension Call {
 
     private func goOn(to next: OutgoingTarget) {
         target = next
+        if next.leavesLine { addedRows = CallerIdentity.forStrangers(addedRows) }
         challenges = 0
         isChallenged = false
         noResponse = false
@@ -62,13 +63,21 @@ extension Call {
     }
 
     private func placeAgain(at hop: Hop) {
-        guard let session, let target else { return }
+        guard let target else { return }
         self.hop = hop
         self.hop.host = shard.endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport)
-        let local = shard.endpoint.localAddress(to: hop)
-        session.machine.end = shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips)
-        if let contact = route?.way?.contact { session.machine.end = session.machine.end.with(contact: contact) }
-        placeAgain()
+        placeAgainByHop()
+    }
+
+    /// Places the INVITE again by another hop, with the Via and Contact of that way.
+    func placeAgainByHop() {
+        shard.endpoint.whenAddressIsKnown(to: hop) { [self] in
+            guard !state.isEnded, let session, let target else { return }
+            let local = shard.endpoint.localAddress(to: hop)
+            session.machine.end = shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips)
+            if let contact = route?.way?.contact { session.machine.end = session.machine.end.with(contact: contact) }
+            placeAgain()
+        }
     }
 
     /// The latest comes first; what the INVITE has already is not said twice.
@@ -92,9 +101,7 @@ extension Call {
         let own = history.note(old.target, for: old)
         history.fail(own, status: status)
         history.append(next.target, own.dropLast() + [own[own.count - 1] + 1], .user, from: own)
-        let name = Array("History-Info:".utf8)
-        let others = addedRows.split(separator: 10, omittingEmptySubsequences: true).filter { !$0.starts(with: name) }
-        addedRows = others.flatMap { $0 + [10] } + (line?.keepsPrivate == true ? history : history.hidingPrivate()).rows
+        addedRows = addedRows.withoutRows("History-Info:") + (line?.keepsPrivate == true ? history : history.hidingPrivate()).rows
     }
 }
 

@@ -9,11 +9,12 @@ extension Call {
     /// Where the path's MTU is not known.
     private static let datagramLimit = 1300
 
-    /// This end over TCP, when the INVITE is too large for UDP and the peer is not known to have nothing else.
-    func endForSize(_ size: Int) -> LocalEnd? {
-        guard hop.transport == .udp, size > Self.datagramLimit, !shard.takesDatagramsOnly(hop.address) else { return nil }
+    /// Whether the INVITE goes over TCP from now on, because it is too large for UDP and the peer is not known to have nothing else.
+    func movesForSize(_ size: Int) -> Bool {
+        guard hop.transport == .udp, size > Self.datagramLimit, !shard.takesDatagramsOnly(hop.address) else { return false }
         isMovedForSize = true
-        return end(over: .tcp)
+        useTransport(.tcp)
+        return true
     }
 
     /// This end over UDP after all, when TCP did not take the INVITE: nothing has been heard of it.
@@ -21,14 +22,17 @@ extension Call {
         guard isMovedForSize, !state.isEnded else { return nil }
         isMovedForSize = false
         shard.noteDatagramsOnly(hop.address)
-        return end(over: .udp)
+        useTransport(.udp)
+        return endAtHop
     }
 
-    private func end(over transport: Transport) -> LocalEnd {
+    private func useTransport(_ transport: Transport) {
         hop.transport = transport
         hop.connection = 0
-        return shard.localEnd(transport, shard.endpoint.localAddress(to: hop), secure: false)
     }
+
+    /// This end as it is reached over the hop.
+    var endAtHop: LocalEnd { shard.localEnd(hop.transport, shard.endpoint.localAddress(to: hop), secure: false) }
 }
 
 /// Peers that have refused TCP, for a while.

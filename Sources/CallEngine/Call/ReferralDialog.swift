@@ -20,7 +20,8 @@ final class ReferralDialog: DialogUser {
         self.hop = hop
         tag = shard.endpoint.newToken()
         dialog = try Dialog(answering: refer, localTag: tag)
-        end = shard.localEnd(hop.transport, shard.endpoint.localAddress(to: hop), secure: false)
+        end = shard.localEnd(
+            answering: refer, from: hop, shard.endpoint.localAddress(to: hop), line: shard.line(of: refer, from: hop))
     }
 
     /// The answer to the REFER that makes the dialog.

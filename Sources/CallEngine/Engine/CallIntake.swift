@@ -84,12 +84,13 @@ extension CallShard {
         let session = CallSession(
             InviteSession(
                 answering: invite, in: dialog, localTag: tag, transaction: id,
-                end: localEnd(hop.transport, local, secure: hop.transport.isSecure && invite.beginsSecureDialog),
+                end: localEnd(answering: invite, from: hop, local, line: line),
                 timers: endpoint.timers, sessionTimer: settings.sessionTimer, seed: newSeed()))
         call.session = session
         call.lineIndex = line
         if !user.isEmpty { call.user = user }
         call.device = device
+        if invite.has(.historyInfo), invite.lists(.supported, "histinfo") { call.tellHistory() }
         call.place = calls.add(call)
         beginTrace(of: call, invite)
         call.register(callID: invite.callID, tag: tag[...])
@@ -102,6 +103,17 @@ extension CallShard {
             return call.takePlace(as: invite)
         }
         offer(call, invite, local)
+    }
+
+    /// This end of a dialog that a request to it begins. A registered line names itself by its GRUU; where Contact has to be a SIPS URI, which
+    /// that is not, by its address.
+    func localEnd(answering request: Message, from hop: Hop, _ local: SocketAddress, line: Int?) -> LocalEnd {
+        let isSecure = hop.transport.isSecure && request.beginsSecureDialog
+        let end = localEnd(hop.transport, local, secure: isSecure)
+        guard !isSecure, let line, settings.lines[line].registration != nil,
+            let contact = lines.way(of: settings.lines[line].name)?.contact(answering: request)
+        else { return end }
+        return end.with(contact: contact)
     }
 
     private func offer(_ call: Call, _ invite: Message, _ local: SocketAddress) {
@@ -136,7 +148,7 @@ extension CallShard {
     }
 
     /// The line that a request belongs to by where it comes from, or by the contact that it is for.
-    private func line(of request: Message, from hop: Hop) -> Int? {
+    func line(of request: Message, from hop: Hop) -> Int? {
         lines.line(of: request, from: hop)
             ?? settings.lines.firstIndex { line in line.from.contains { $0.contains(hop.address.ip) } }
     }

@@ -21,7 +21,7 @@ package final class CallShard {
     @exclusivity(unchecked) package internal(set) var counters = CallCounters()
     let screening = RequestScreening(
         methods: [.invite, .ack, .bye, .cancel, .options, .info, .prack, .update, .refer, .notify, .subscribe, .message],
-        extensions: ["100rel", "replaces", "tdialog", "timer"])
+        extensions: ["100rel", "replaces", "tdialog", "timer"], onRequest: ["histinfo", "norefersub"])
     let gate: AdmissionGate
     @exclusivity(unchecked) var lagWatch = LagWatch()
     /// nil where nobody has to say who he is.
@@ -93,7 +93,7 @@ package final class CallShard {
         var writer = MessageWriter(capacity: 128)
         writer.header("Allow", text: screening.allow)
         writer.append("Accept: application/sdp\r\n")
-        writer.header("Supported", text: screening.supported)
+        writer.header("Supported", text: screening.done)
         writer.append(Self.eventRow)
         capabilityRows = writer.octets
         traces?.onIdle = { [weak self] in self?.observePassing() }
@@ -131,6 +131,7 @@ package final class CallShard {
         call.partnerIsCoded = request.partnerIsCoded
         if !request.headers.isEmpty { call.addedRows = Call.rows(request.headers) }
         if let history = request.history { call.addedRows += history.rows(to: target, line: call.line) }
+        if let line = target.line, settings.lines[line].tellsHistory { call.addedRows += request.historyRows(to: target) }
         call.place = calls.add(call)
         beginTrace(of: call, target, from: request.from)
         if let way = target.device ?? call.line.flatMap({ lines.way(of: $0.name) }) {
@@ -157,6 +158,11 @@ package final class CallShard {
         let caller = CallerIdentity(request, line: call.line)
         if !caller.rows.isEmpty { call.addedRows = caller.rows + call.addedRows }
         if caller.isPrivate { call.route?.hideCaller() }
+        guard endpoint.knowsAddress(to: hop) else {
+            return endpoint.whenAddressIsKnown(to: hop) {
+                call.place(target, to: hop, from: caller.from, displayName: caller.displayName)
+            }
+        }
         call.place(target, to: hop, from: caller.from, displayName: caller.displayName)
     }
 

@@ -76,7 +76,7 @@ package final class Engine: Sendable {
             return LoopBound(front, on: first)
         }
         self.front = front
-        let (listeners, handles) = front.runAndWait { ($0.boundListeners, $0.datagramHandles) }
+        let (listeners, handles, addresses) = front.runAndWait { ($0.boundListeners, $0.datagramHandles, $0.addresses) }
         self.listeners = listeners
         let bindTo = Self.mediaAddress(settings.listeners)
         let health = ServerHealth()
@@ -88,7 +88,7 @@ package final class Engine: Sendable {
                     ? front.onLoop
                     : RemoteSender(
                         loop: loop, front: front, handles: handles,
-                        addressing: LocalAddressing(listeners: listeners, external: settings.external))
+                        addressing: LocalAddressing(listeners: listeners, external: settings.external, streams: addresses))
                 let shard = CallShard(
                     index: index, of: loops.count, loop: loop, settings: settings, sender: sender, hostNames: hostNames,
                     services: MediaServices(
@@ -265,6 +265,15 @@ private final class RemoteSender: MessageSender {
     }
 
     func localAddress(to hop: Hop) -> SocketAddress { addressing.address(to: hop, on: loop) }
+    func knowsAddress(to hop: Hop) -> Bool { addressing.knowsAddress(to: hop) }
+
+    func connect(to hop: Hop, _ done: @escaping () -> Void) {
+        let waiting = LoopBound(done, on: loop)
+        front.run { front in
+            _ = front.localAddress(to: hop)
+            waiting.run { $0() }
+        }
+    }
 
     func flush() {
         for sender in senders { sender.flush() }

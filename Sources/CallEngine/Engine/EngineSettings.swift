@@ -192,6 +192,8 @@ package struct LineSettings: Equatable, Sendable {
     package var identity: Identity?
     /// What the network asserts of callers is believed.
     package var isTrusted = false
+    /// Its calls say whom they were for from their beginning (History-Info, RFC 7044), and ask to be told where they went.
+    package var tellsHistory = false
     /// How many targets a call may be redirected to; nil: as many as the engine says.
     package var redirects: Int?
     /// nil: a trunk, which needs no registration.

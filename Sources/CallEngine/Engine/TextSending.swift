@@ -1,5 +1,5 @@
 // MESSAGE outside of calls (RFC 3428): to a target as a bridge knows them, with the line's credentials, to the next server where one gives no
-// answer, to all devices of a registered user. It has no dialog and no Contact. A redirection is not followed.
+// answer, to all devices of a registered user, on to where a redirection says. It has no dialog and no Contact.
 
 import Basics
 import Reactor
@@ -115,7 +115,7 @@ final class TextTurn {
 private final class OutgoingText {
     private let text: TextRequest
     private let body: [UInt8]
-    private let target: OutgoingTarget
+    private var target: OutgoingTarget
     private let deadline: Instant
     private unowned let shard: CallShard
     private let caller: CallerIdentity
@@ -125,6 +125,8 @@ private final class OutgoingText {
     private var challenges = 0
     private var routes: [[UInt8]] = []
     private var alternatives: [Hop] = []
+    /// Where it was redirected to; nil while it was not.
+    private var redirections: Redirections?
     private let done: (Result<TextResult, CallControlError>) -> Void
 
     init(
@@ -143,16 +145,19 @@ private final class OutgoingText {
     }
 
     private var line: LineSettings? { target.line.map { shard.settings.lines[$0] } }
+    /// Whose user name and password prove who this end is, to whom it goes now.
+    private var accountLine: LineSettings? { target.leavesLine ? nil : line }
 
     func start() {
-        if let way = target.device ?? line.flatMap({ shard.lines.way(of: $0.name) }) {
+        (routes, alternatives) = ([], [])
+        if let way = target.device ?? (target.leavesLine ? nil : line).flatMap({ shard.lines.way(of: $0.name) }) {
             routes = way.routes
             return send(to: way.hop)
         }
         if let hop = target.hop { return send(to: hop) }
         shard.resolver.resolve(target.server) { [self] hops in
             guard let first = hops.first else {
-                return done(.success(TextResult(.unreachable, reason: "\(target.server.host) was not found")))
+                return end(TextResult(.unreachable, reason: "\(target.server.host) was not found"))
             }
             alternatives = Array(hops.dropFirst())
             send(to: first)
@@ -164,6 +169,10 @@ private final class OutgoingText {
         if target.device == nil {
             hop.host = shard.endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport)
         }
+        shard.endpoint.whenAddressIsKnown(to: hop) { [self] in write(to: hop) }
+    }
+
+    private func write(to hop: Hop) {
         let local = shard.endpoint.localAddress(to: hop)
         let end = shard.localEnd(hop.transport, local, secure: target.uri.scheme == .sips)
         let branch = shard.endpoint.newBranch()
@@ -172,8 +181,8 @@ private final class OutgoingText {
         writer.request(
             .message, uri: target.requestURI, end: end, branch: branch, routes: routes,
             from: shard.fromValue(caller.from, caller.displayName, local, tag: tag), to: target.to, callID: callID, cSeq: cSeq)
-        writer.append(shard.credentials(for: line, method: "MESSAGE", uri: target.requestURI, body: body))
-        writer.append(caller.rows)
+        writer.append(shard.credentials(for: accountLine, method: "MESSAGE", uri: target.requestURI, body: body))
+        writer.append(target.leavesLine ? CallerIdentity.forStrangers(caller.rows) : caller.rows)
         writer.finish(body: body, type: text.type)
         let octets = writer.octets
         guard octets.count <= TextRequest.limit else { return done(.failure(.textIsTooLong(octets.count))) }
@@ -194,19 +203,39 @@ private final class OutgoingText {
         }
         shard.health.worked(hop)
         if response.status == 401 || response.status == 407, challenges < OutgoingRequest.challengeLimit,
-            let refused = try? Message(parsing: octets), shard.challenged(line, by: response, request: refused)
+            let refused = try? Message(parsing: octets), shard.challenged(accountLine, by: response, request: refused)
         {
             challenges += 1
             return send(to: hop)
         }
-        done(.success(TextResult(answeredBy: response)))
+        if Redirections.isFollowed(response.status) {
+            let limit = line?.redirects ?? shard.settings.redirects.limit
+            if redirections == nil { redirections = Redirections(from: target.uri, limit: limit) }
+            redirections?.take(response)
+        }
+        end(TextResult(answeredBy: response))
     }
 
     /// Goes on to the next server (RFC 3263 section 4.3), while somebody waits.
     private func failed(_ hop: Hop, _ result: TextResult, retryAfter: Int? = nil) {
         shard.health.failed(hop, at: shard.loop.now, retryAfter: retryAfter)
-        guard !alternatives.isEmpty, shard.loop.now < deadline else { return done(.success(result)) }
+        guard !alternatives.isEmpty, shard.loop.now < deadline else { return end(result) }
         send(to: alternatives.removeFirst())
+    }
+
+    /// Goes on to the next contact of a redirection (RFC 3261 section 8.1.3.4) that may be sent to, while somebody waits and nobody who
+    /// speaks for all has refused it; where there is none, the result is known.
+    private func end(_ result: TextResult) {
+        let isOver = result.outcome == .delivered || result.outcome == .accepted || result.status >= 600
+        while !isOver, shard.loop.now < deadline, let uri = redirections?.next() {
+            guard shard.settings.redirects.allows(uri.description),
+                let next = try? OutgoingTarget(redirect: uri, of: target, settings: shard.settings)
+            else { continue }
+            target = next
+            challenges = 0
+            return start()
+        }
+        done(.success(result))
     }
 }
 

@@ -48,6 +48,9 @@ struct CallerIdentity {
         rows = writer.octets
     }
 
+    /// Rows for who is not the network behind the line: without the identity that is for that network alone (RFC 3325 section 7).
+    static func forStrangers(_ rows: [UInt8]) -> [UInt8] { rows.withoutRows("P-Asserted-Identity:", "P-Preferred-Identity:") }
+
     /// Whether a value of Privacy asks for any (RFC 3323 section 4.2).
     static func isPrivate(_ privacy: String) -> Bool { !privacy.isEmpty && privacy.lowercased() != "none" }
 
@@ -62,5 +65,14 @@ struct CallerIdentity {
 
     private static func at(_ user: String, _ line: LineSettings) -> String {
         (try? URI(user)) != nil ? user : "sip:\(LocalEnd.escaped(user: user))@\(line.domain)"
+    }
+}
+
+extension [UInt8] {
+    /// Whole header rows of ours without those that begin so: a name as this product writes it, and its colon.
+    func withoutRows(_ names: String...) -> [UInt8] {
+        let starts = names.map { Array($0.utf8) }
+        return split(separator: 10, omittingEmptySubsequences: true)
+            .filter { row in !starts.contains { row.starts(with: $0) } }.flatMap { $0 + [10] }
     }
 }

@@ -57,10 +57,20 @@ struct CallWay: Sendable {
     var hop: Hop
     /// The value of Contact that a line has registered.
     var contact: [UInt8]?
+    /// The contact is a GRUU (RFC 5627): it leads here from everywhere, not only from the registrar.
+    var isGlobal = false
     /// The same for calls whose caller is private; nil: there is no other.
     var privateContact: [UInt8]?
     /// Values of Route: Service-Route (RFC 3608), or Path (RFC 3327).
     var routes: [[UInt8]]
+
+    /// The value of Contact for the answer to a request: the GRUU (RFC 5627 section 4.4), for who has called a temporary one (`gr` without a
+    /// value) such a one as well. nil: there is none, and the address will do.
+    func contact(answering request: Message) -> [UInt8]? {
+        guard isGlobal else { return nil }
+        let isPrivate = (try? request.to().uri().parameter("gr")) == ""
+        return isPrivate ? privateContact : contact
+    }
 }
 
 /// What an outgoing call has besides its target: a registration that it goes by, or servers that are left to try.

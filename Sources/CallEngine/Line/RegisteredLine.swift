@@ -93,7 +93,7 @@ final class RegisteredLine {
             directory.registered(
                 settings.name,
                 way: CallWay(
-                    hop: hop, contact: machine.gruu.map(Self.bracketed) ?? contact,
+                    hop: hop, contact: machine.gruu.map(Self.bracketed) ?? contact, isGlobal: machine.gruu != nil,
                     privateContact: machine.temporaryGRUU.map(Self.bracketed), routes: machine.serviceRoute),
                 seconds: seconds, isNew: isNew)
             keepAlive(on: hop)
@@ -133,6 +133,10 @@ final class RegisteredLine {
         var hop = hop
         hop.host = shard.endpoint.hostNumber(settings.server, path: settings.path, over: hop.transport)
         self.hop = hop
+        shard.endpoint.whenAddressIsKnown(to: hop) { [weak self] in self?.register(at: hop) }
+    }
+
+    private func register(at hop: Hop) {
         let local = shard.endpoint.localAddress(to: hop)
         ownAddress = local
         let end = shard.localEnd(hop.transport, local, secure: false).marked(

@@ -1,4 +1,5 @@
-// The address that a peer should know of this end: for Via, Contact and SDP. A route is looked up once for each peer in ten seconds: addresses of
+// The address that a peer should know of this end: for Via, Contact and SDP. Over a stream that the peer has opened it is the one that it
+// connected to, else that of the route. A route is looked up once for each peer in ten seconds: addresses of
 // this host come and go.
 
 package import Basics
@@ -10,23 +11,31 @@ package struct LocalAddressing {
     /// What is listened on, with the ports that the system chose; for datagrams in the order of their `Hop.connection` less one.
     package let listeners: [EngineSettings.Listener]
     private let datagrams: [SocketAddress]
-    private let streams: [Transport: [SocketAddress]]
+    private let listening: [Transport: [SocketAddress]]
     package let external: IPAddress?
+    private let streamAddresses: StreamAddresses
     private var known: [IPAddress: (own: IPAddress, until: Instant)] = [:]
     private static let lifetime = Duration.seconds(10)
     /// Peers that are remembered; then it starts anew.
     private static let capacity = 10_000
 
-    package init(listeners: [EngineSettings.Listener], external: IPAddress?) {
+    package init(listeners: [EngineSettings.Listener], external: IPAddress?, streams: StreamAddresses = StreamAddresses()) {
         self.listeners = listeners
         self.external = external
+        streamAddresses = streams
         datagrams = listeners.filter { $0.transport == .udp }.map(\.address)
         let others = listeners.filter { $0.transport != .udp }.map { ($0.transport.onTheWire, [$0.address]) }
-        streams = Dictionary(others, uniquingKeysWith: +)
+        listening = Dictionary(others, uniquingKeysWith: +)
     }
 
     /// Whether peers can open a stream of this kind to here.
-    package func listens(over transport: Transport) -> Bool { streams[transport] != nil }
+    package func listens(over transport: Transport) -> Bool { listening[transport] != nil }
+
+    /// Whether `address` tells what the peer will see.
+    package func knowsAddress(to hop: Hop) -> Bool {
+        guard hop.transport == .tcp || hop.transport == .tls, !listens(over: hop.transport) else { return true }
+        return streamAddresses.any(to: hop) != nil
+    }
 
     /// Which of the datagram sockets sends to this hop; nil when none can. Of several interfaces it is the one with a way to the peer.
     /// Mutating so that a property that is asked is not copied.
@@ -45,16 +54,20 @@ package struct LocalAddressing {
             ?? first
     }
 
-    /// For a stream the port that is listened on: a peer that has lost the stream connects to it. The external address is for peers of its
-    /// own family.
+    /// For a stream the port that is listened on: a peer that has lost the stream connects to it; where none is, the stream's own: the
+    /// peer finds the stream by it. The external address is for peers of its own family.
     package mutating func address(to hop: Hop, on loop: EventLoop) -> SocketAddress {
         let peer = hop.address.ip
+        if hop.transport == .tcp || hop.transport == .tls {
+            let own = listens(over: hop.transport) ? streamAddresses.accepted(hop) : streamAddresses.any(to: hop)
+            if let own { return SocketAddress(ip: external.flatMap { $0.isV6 == peer.isV6 ? $0 : nil } ?? own.ip, port: own.port) }
+        }
         let bound: SocketAddress?
         if hop.transport == .udp {
             bound = socket(for: hop, on: loop).map { datagrams[$0] }
         } else {
-            let listening = streams[hop.transport] ?? []
-            bound = index(in: listening, for: peer, on: loop).map { listening[$0] } ?? listening.first
+            let own = listening[hop.transport] ?? []
+            bound = index(in: own, for: peer, on: loop).map { own[$0] } ?? own.first
         }
         let port = bound?.port ?? hop.transport.usualPort
         if let external, external.isV6 == peer.isV6 { return SocketAddress(ip: external, port: port) }

@@ -30,8 +30,18 @@ package protocol MessageSender: AnyObject {
     func send(_ octets: [UInt8], to hop: Hop)
     /// The address that the peer should know of this end.
     func localAddress(to hop: Hop) -> SocketAddress
+    /// Whether that is known already. Over streams that nobody can open to here it is the stream's own, which `connect` opens.
+    func knowsAddress(to hop: Hop) -> Bool
+    /// Calls `done` on this loop when there is a stream to the hop, or cannot be one.
+    func connect(to hop: Hop, _ done: @escaping () -> Void)
     /// Sends what waits for the end of the turn, now: before the sockets are closed.
     func flush()
+}
+
+/// Who has the streams opens what `localAddress` needs.
+extension MessageSender {
+    package func knowsAddress(to hop: Hop) -> Bool { true }
+    package func connect(to hop: Hop, _ done: @escaping () -> Void) { done() }
 }
 
 extension SignalingFront: MessageSender {}
@@ -97,6 +107,11 @@ package final class SIPEndpoint {
     package func newToken() -> [UInt8] { layer.newToken() }
     package func newBranch() -> [UInt8] { layer.newBranch() }
     package func localAddress(to hop: Hop) -> SocketAddress { sender.localAddress(to: hop) }
+    func knowsAddress(to hop: Hop) -> Bool { sender.knowsAddress(to: hop) }
+    /// Goes on when this end's address on the way to a hop is known: at once, but for a stream that another loop has to open first.
+    func whenAddressIsKnown(to hop: Hop, _ goOn: @escaping () -> Void) {
+        if sender.knowsAddress(to: hop) { goOn() } else { sender.connect(to: hop, goOn) }
+    }
     /// The number for `Hop.host`; 0 where the transport asks for no name. A WebSocket's is its host and path.
     package func hostNumber(_ name: String, path: String, over transport: Transport) -> UInt32 {
         switch transport {

@@ -63,9 +63,13 @@ final class SIPStreams {
     /// Opens a stream to a peer; nil when there is none of that kind.
     var opener: ((Hop) -> StreamConnection?)?
 
-    init(loop: EventLoop, limits: EngineSettings.Streams) {
+    /// What their peers know of this end.
+    private let addresses: StreamAddresses
+
+    init(loop: EventLoop, limits: EngineSettings.Streams, addresses: StreamAddresses) {
         self.loop = loop
         self.limits = limits
+        self.addresses = addresses
     }
 
     var count: Int { entries.count }
@@ -86,11 +90,8 @@ final class SIPStreams {
         return entry.stream.send(bytes)
     }
 
-    /// The address of this end of the stream to a peer, which is opened when there is none; nil when it cannot be.
-    func localAddress(to hop: Hop) -> SocketAddress? {
-        guard let address = entry(for: hop)?.stream.localAddress, address.port != 0 else { return nil }
-        return address
-    }
+    /// Opens a stream to a peer when there is none.
+    func connect(to hop: Hop) { _ = entry(for: hop) }
 
     func closeAll() {
         sweeping?.cancel()
@@ -124,6 +125,7 @@ final class SIPStreams {
         let entry = Entry(number: made, stream: stream, peer: peer, isOurs: isOurs, at: loop.now)
         entries[made] = entry
         byPeer[peer] = made
+        addresses.add(entry.hop, own: stream.localAddress, isAccepted: !isOurs)
         stream.onReceive = { [weak self, weak entry] bytes in
             guard let self, let entry else { return }
             received(bytes, entry)
@@ -162,6 +164,7 @@ final class SIPStreams {
 
     private func closed(_ entry: Entry, _ end: StreamEnd) {
         entries[entry.number] = nil
+        addresses.remove(entry.hop)
         if byPeer[entry.peer] == entry.number { byPeer[entry.peer] = nil }
         onEnd?(entry.hop, end)
     }

@@ -17,6 +17,8 @@ package final class SignalingFront {
     private let streams: SIPStreams
     private let secure: SecureStreams
     private let channels: SIPChannels
+    /// For all loops.
+    package let addresses = StreamAddresses()
     @exclusivity(unchecked) private var counted = SignalingCounters()
     /// Each whole message with its way and the local address that it came to, parsed and indexed but not yet checked.
     @exclusivity(unchecked) package var onMessage: ((Message, Hop) -> Void)?
@@ -45,10 +47,10 @@ package final class SignalingFront {
         self.listeners = listeners
         self.external = external
         self.hostNames = hostNames
-        streams = SIPStreams(loop: loop, limits: limits)
+        streams = SIPStreams(loop: loop, limits: limits, addresses: addresses)
         secure = SecureStreams(loop: loop, context: tls, hostNames: hostNames)
         channels = SIPChannels(hostNames: hostNames)
-        addressing = LocalAddressing(listeners: [], external: external)
+        addressing = LocalAddressing(listeners: [], external: external, streams: addresses)
     }
 
     package var counters: SignalingCounters {
@@ -74,7 +76,7 @@ package final class SignalingFront {
         do throws(SystemError) {
             var bound: [EngineSettings.Listener] = []
             for listener in listeners { bound.append(.init(listener.transport, try open(listener))) }
-            addressing = LocalAddressing(listeners: bound, external: external)
+            addressing = LocalAddressing(listeners: bound, external: external, streams: addresses)
         } catch {
             close()
             throw error
@@ -228,12 +230,8 @@ package final class SignalingFront {
 
     /// A stream of a kind that is not listened for is opened now: its own address is where the peer reaches this end.
     package func localAddress(to hop: Hop) -> SocketAddress {
-        guard hop.transport == .tcp || hop.transport == .tls, !addressing.listens(over: hop.transport),
-            let own = streams.localAddress(to: hop)
-        else {
-            return addressing.address(to: hop, on: loop)
-        }
-        return SocketAddress(ip: external ?? own.ip, port: own.port)
+        if hop.transport == .tcp || hop.transport == .tls, !addressing.listens(over: hop.transport) { streams.connect(to: hop) }
+        return addressing.address(to: hop, on: loop)
     }
 
     /// Sends the datagrams that wait for the end of the turn, now.

@@ -6,6 +6,8 @@ package struct RequestScreening: Sendable {
     package let methods: Set<Method>
     /// Option tags, in lower case.
     package let extensions: Set<String>
+    /// Those that are done for who asks for them, and that requests of ours do not name: it would ask the other side for the same.
+    package let onRequest: Set<String>
     /// Content types of bodies, in lower case.
     package let bodyTypes: Set<String>
     /// What nearly every request asks for, found without hashing: one bit a method, and whether SDP is read.
@@ -14,10 +16,11 @@ package struct RequestScreening: Sendable {
 
     package init(
         methods: Set<Method> = [.invite, .ack, .bye, .cancel, .options, .info], extensions: Set<String> = [],
-        bodyTypes: Set<String> = ["application/sdp"]
+        onRequest: Set<String> = [], bodyTypes: Set<String> = ["application/sdp"]
     ) {
         self.methods = methods
         self.extensions = extensions
+        self.onRequest = onRequest
         self.bodyTypes = bodyTypes
         methodBits = methods.reduce(0) { $0 | 1 << UInt32($1.rawValue) }
         readsSDP = bodyTypes.contains("application/sdp")
@@ -33,6 +36,9 @@ package struct RequestScreening: Sendable {
     /// The value of Supported.
     package var supported: String { extensions.sorted().joined(separator: ", ") }
 
+    /// The same for who asks what is done (OPTIONS).
+    package var done: String { extensions.union(onRequest).sorted().joined(separator: ", ") }
+
     /// The value of Allow.
     package var allow: String { Method.allCases.filter(methods.contains).map { "\($0.name)" }.joined(separator: ", ") }
 
@@ -44,7 +50,9 @@ package struct RequestScreening: Sendable {
             return Refusal(status: method == .other ? 501 : 405, headers: row("Allow", allow))
         }
         guard method != .ack, method != .cancel else { return nil }
-        let unknown = request.tokens(.require).filter { !extensions.contains($0.lowercased()) }
+        let unknown = request.tokens(.require).filter {
+            !extensions.contains($0.lowercased()) && !onRequest.contains($0.lowercased())
+        }
         guard unknown.isEmpty else {
             return Refusal(status: 420, headers: row("Unsupported", unknown.joined(separator: ", ")))
         }

@@ -14,7 +14,7 @@ package struct HistoryInfo: Equatable, Sendable {
         /// `1.2.1`; empty: it has none that can be read.
         package fileprivate(set) var index: [Int]
 
-        fileprivate var address: NameAddress? { try? NameAddress(value, OctetRange(0, value.count)) }
+        var address: NameAddress? { try? NameAddress(value, OctetRange(0, value.count)) }
     }
 
     /// How a target was found.
@@ -92,11 +92,8 @@ package struct HistoryInfo: Equatable, Sendable {
     /// Without the URIs that want to stay private (section 10.1.2): for who is not known to keep them so.
     package func hidingPrivate() -> HistoryInfo {
         var result = self
-        for place in entries.indices {
-            guard let uri = try? entries[place].address?.uri(),
-                let wish = uri.headers.first(where: { $0.name.lowercased() == "privacy" })?.value.lowercased(),
-                ["history", "header", "session"].contains(where: { wish.contains($0) })
-            else { continue }
+        for place in entries.indices where isPrivate(at: place) {
+            guard let uri = try? entries[place].address?.uri() else { continue }
             result.entries[place].value.replaceSubrange(uri.range.indices, with: "sip:anonymous@anonymous.invalid".utf8)
         }
         return result
@@ -110,21 +107,44 @@ package struct HistoryInfo: Equatable, Sendable {
     }
 
     /// Whose calls were sent on by their user, the latest first: all but the last entry, which is the call itself, and those for which a device
-    /// of the same user was found (rc) or nothing changed (np). With the status that sent them on, where it is said.
+    /// of the same user was found (rc) or nothing changed (np). With the reason in the words of Diversion, or the status where it has none for it.
     package var diversions: [(address: NameAddress, reason: String)] {
-        let addresses = entries.compactMap(\.address)
-        let same = Set(addresses.flatMap { [$0.parameters["rc"], $0.parameters["np"]] }.compactMap { $0.map { text($0) } })
-        return addresses.dropLast().reversed().compactMap { address in
-            if let index = address.parameters["index"], same.contains(text(index)) { return nil }
-            return (address, Self.cause(in: address))
+        let senders = entries.indices.map { sender(to: $0) }
+        let causes = entries.indices.map { cause(at: $0) }
+        let same = Set(
+            entries.indices.compactMap { place in
+                ["rc", "np"].contains { entries[place].address?.parameters[$0] != nil } ? senders[place] : nil
+            })
+        return entries.indices.dropLast().reversed().compactMap { place in
+            guard !same.contains(place), let address = entries[place].address else { return nil }
+            let next = entries.indices.first { senders[$0] == place && causes[$0] != nil }
+            let cause = next.flatMap { causes[$0] } ?? Self.status(in: address)
+            return (address, Diversion.reason(ofCause: cause) ?? cause)
         }
     }
 
-    /// By the URI's parameter (RFC 4458) or its Reason.
-    private static func cause(in address: NameAddress) -> String {
-        guard let uri = try? address.uri() else { return "" }
-        if let cause = uri.parameter("cause") { return cause }
-        let reason = uri.headers.first { $0.name.lowercased() == "reason" }?.value ?? ""
+    /// The cause by which a target was found (RFC 4458).
+    func cause(at place: Int) -> String? { (try? entries[place].address?.uri())?.parameter("cause") }
+
+    /// Whose entry has sent the request to a target: the one that it names, else the one before it.
+    func sender(to place: Int) -> Int? {
+        let parameters = entries[place].address?.parameters
+        guard let named = ["mp", "rc", "np"].lazy.compactMap({ parameters?[$0] }).first else { return place > 0 ? place - 1 : nil }
+        let index = Self.index(text(named))
+        return entries.indices.last { $0 != place && !index.isEmpty && entries[$0].index == index }
+    }
+
+    /// Whether an entry wants to stay private (section 10.1.2).
+    func isPrivate(at place: Int) -> Bool {
+        guard let uri = try? entries[place].address?.uri(),
+            let wish = uri.headers.first(where: { $0.name.lowercased() == "privacy" })?.value.lowercased()
+        else { return false }
+        return ["history", "header", "session"].contains { wish.contains($0) }
+    }
+
+    /// The cause of the Reason that an entry has; empty without one.
+    private static func status(in address: NameAddress) -> String {
+        let reason = (try? address.uri())?.headers.first { $0.name.lowercased() == "reason" }?.value ?? ""
         let cause = reason.split(separator: ";").map { $0.filter { $0 != " " } }.first { $0.lowercased().hasPrefix("cause=") }
         return cause.map { String($0.dropFirst(6)) } ?? ""
     }

@@ -47,7 +47,7 @@ struct LineSchema {
                 "sip",
                 known: [
                     "server", "register", "expires", "transport", "path", "from", "username", "password", "monitor",
-                    "challenge", "identity", "trust", "redirects"
+                    "challenge", "identity", "trust", "redirects", "history"
                 ])
         else {
             if fields.node["sip"] == nil, fields.node["verto"] == nil {
@@ -73,6 +73,7 @@ struct LineSchema {
         readChallenge(sip, into: &result)
         if let identity = sip.word("identity", LineSettings.Identity.self) { result.identity = identity }
         if let isTrusted = sip.flag("trust") { result.isTrusted = isTrusted }
+        if let tells = sip.flag("history") { result.tellsHistory = tells }
         if let count = sip.integer("redirects", in: 0...20) { result.redirects = count }
         if let value = sip.text("monitor") {
             if let interval = try? FlowDuration.parse(value.text), interval >= .seconds(5), interval <= .seconds(3600) {

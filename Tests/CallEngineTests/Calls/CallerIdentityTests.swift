@@ -149,7 +149,12 @@ import Testing
                     "<sip:first@h>;index=1, <sip:second@h;cause=302>;index=1.1;mp=1, <sip:100@192.0.2.1;cause=486>;index=1.1.1;mp=1.1"
                 )
             ])
-        #expect(scene.atIVR?.diversions.map { "\($0.party.user) \($0.reason)" } == ["second 302", "first "])
+        #expect(scene.atIVR?.diversions.map { "\($0.party.user) \($0.reason)" } == ["second user-busy", "first unconditional"])
+        // A carrier that reads Diversion alone is told the same (RFC 7544).
+        #expect(
+            scene.values("Diversion") == [
+                "<sip:second@h>;reason=user-busy;counter=1", "<sip:first@h>;reason=unconditional;counter=1"
+            ])
         #expect(scene.values("History-Info").last == "<sip:+15550199@192.0.2.3>;index=1.1.1.1;mp=1.1.1")
     }
 

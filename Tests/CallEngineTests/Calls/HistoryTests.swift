@@ -76,7 +76,7 @@ import Testing
                 "<sip:603@192.0.2.3>;index=1.2;mp=1"
             ])
         #expect(scene.rows("480@4")?.count == 4 && scene.rows("480@4")?.last == "<sip:480@192.0.2.4>;index=1.3;mp=1")
-        #expect(scene.seen.last?.diversions == ["603 603", "486 486", "100 "])
+        #expect(scene.seen.last?.diversions == ["603 603", "486 user-busy", "100 "])
         #expect(scene.world.finish() == [])
     }
 
@@ -147,6 +147,103 @@ import Testing
         }
     }
 
+    @Test func diversionsAloneBecomeEntries() throws {
+        let rows = [("Diversion", "<sip:100@h>;reason=no-answer"), ("Diversion", "<sip:boss@h>;reason=user-busy;privacy=full")]
+        for (kind, first) in [
+            (nil, "<sip:anonymous@anonymous.invalid>;index=1"), (.asserted, "<sip:boss@h?Privacy=history>;index=1")
+        ] as [(LineSettings.Identity?, String)] {
+            let scene = try Scene(seed: 509, line: { $0.identity = kind }, flow: bridge("line:trunk/486"))
+            try scene.call("sip:100@192.0.2.1", rows)
+            #expect(
+                scene.rows("486@3") == [
+                    first, "<sip:100@h;cause=486>;index=1.1;mp=1", "<sip:100@192.0.2.1;cause=408>;index=1.1.1;mp=1.1",
+                    "<sip:486@192.0.2.3>;index=1.1.1.1;mp=1.1.1"
+                ])
+            #expect(scene.seen.last?.diversions == ["100 no-answer", "boss user-busy"])
+            #expect(scene.world.finish() == [])
+        }
+        // Sent back, it says the same.
+        let scene = try Scene(seed: 510, redirects: 0) { try $0.redirect(to: ["sip:486@192.0.2.3"]) }
+        let call = try scene.call("sip:100@192.0.2.1", [rows[0]])
+        #expect(
+            call.info.headers.filter { $0.name == "History-Info" }.map(\.value) == [
+                "<sip:100@h>;index=1", "<sip:100@192.0.2.1;cause=408>;index=1.1;mp=1"
+            ])
+        #expect(call.info.diversions.map { "\($0.party.user) \($0.reason)" } == ["100 deflection", "100 no-answer"])
+        #expect(scene.world.finish() == [])
+    }
+
+    // RFC 7044: who asks (histinfo) is told where the request has been.
+    @Test func whoAsksIsToldInTheAnswers() throws {
+        let world = VirtualWorld(seed: 511)
+        _ = try world.engine(at: "192.0.2.1") { call in
+            call.loop.spawn {
+                try? call.ring()
+                switch call.info.to.user {
+                case "no": try? call.reject(status: 486, reason: nil, headers: [])
+                case "on": try? call.redirect(to: ["sip:next@192.0.2.3"])
+                default: try? await call.answer()
+                }
+            }
+        }
+        let peer = try SIPPeer(world, "192.0.2.2")
+        func answers(_ user: String, _ rows: String) throws -> [[String]] {
+            let known = peer.responses.count
+            let answer = try #require(
+                peer.request(
+                    "INVITE", rows + "Content-Type: application/sdp\r\n", body: peer.description, uri: "sip:\(user)@192.0.2.1"))
+            // What is repeated until its ACK counts once.
+            var statuses: Set<Int> = [100]
+            let told = peer.responses[known...].filter { $0.cSeq == answer.cSeq && statuses.insert($0.status).inserted }.map { $0.headers("History-Info") }
+            if answer.status == 200 {
+                peer.acknowledge(answer)
+                _ = peer.request("BYE", within: answer)
+            }
+            return told
+        }
+        let asks = "Supported: timer, histinfo\r\n"
+        let history = "History-Info: <sip:boss@h?Privacy=history>;index=1\r\nHistory-Info: <sip:yes@192.0.2.1;cause=302>;index=1.1;mp=1\r\n"
+        let told = ["<sip:anonymous@anonymous.invalid>;index=1", "<sip:yes@192.0.2.1;cause=302>;index=1.1;mp=1"]
+        #expect(try answers("yes", asks + history) == [told, told])
+        let refused = try answers("no", asks + history)
+        #expect(refused == [refused[0], refused[0]] && refused[0].count == 3)
+        #expect(try answers("on", asks + history).last?.count == 3, "once")
+        #expect(try answers("yes", history) == [[], []], "nobody asks")
+        #expect(try answers("yes", asks) == [[], []], "there is none")
+        #expect(try answers("yes", asks + history + "Privacy: session\r\n") == [[], []])
+        #expect(peer.request("OPTIONS", "Require: histinfo, norefersub\r\n")?.status == 200)
+        #expect(peer.request("OPTIONS")?.lists(.supported, "histinfo") == true)
+        peer.close()
+        #expect(world.finish() == [])
+    }
+
+    // A line that is to say so tells whom a call of ours is for from its beginning, and asks to be told where it went.
+    @Test func aCallThatBeginsHereTellsItWhereItIsWanted() throws {
+        let world = VirtualWorld(seed: 512)
+        let engine = try world.engine(at: "192.0.2.1") { settings in
+            for name in ["plain", "telling"] { settings.lines.append(LineSettings(name: name, server: "192.0.2.2")) }
+            settings.lines[1].tellsHistory = true
+        }
+        let peer = try SIPPeer(world, "192.0.2.2") { _ in
+            SIPPeer.Answer(
+                status: 486,
+                rows: "History-Info: <sip:100@192.0.2.2>;index=1, <sip:200@192.0.2.2;cause=302>;index=1.1;mp=1\r\n")
+        }
+        var calls: [Call] = []
+        for (line, privacy) in [("plain", ""), ("telling", ""), ("telling", "id;history")] {
+            var request = CallRequest(target: "100", line: line)
+            request.privacy = privacy
+            calls.append(try engine.shard(0).place(request))
+            world.loop.run(for: .seconds(1))
+        }
+        let invites = peer.requests.filter { $0.method == .invite }
+        #expect(invites.map { $0.headers("History-Info") } == [[], ["<sip:100@192.0.2.2>;index=1"], []])
+        #expect(invites.map { $0.lists(.supported, "histinfo") } == [false, true, true])
+        #expect(calls.allSatisfy { $0.info.diversions.map { "\($0.party.user) \($0.reason)" } == ["100 unconditional"] })
+        peer.close()
+        #expect(world.finish() == [])
+    }
+
     @Test func whatTheFlowSaysCountsMore() throws {
         let own = CallHeader(name: "history-info", value: "<sip:mine@h>;index=1")
         let scene = try Scene(seed: 508, flow: bridge("sip:486@192.0.2.3", headers: [own]))
@@ -156,7 +253,7 @@ import Testing
     }
 
     @Test func aDeviceHearsOfItsUser() throws {
-        let town = try RegistrarTown(seed: 509)
+        let town = try RegistrarTown(seed: 513)
         try town.phone("192.0.2.11")
         town.world.loop.run(for: .seconds(2))
         var (rows, diversions): ([String], [String]) = ([], [])

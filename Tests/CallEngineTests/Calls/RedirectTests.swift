@@ -31,6 +31,7 @@ import Testing
                         LineSettings(name: "trunk", server: "192.0.2.11", username: "trunk", password: Secret("geheim"))
                     ]
                     settings.lines[0].redirects = lineLimit
+                    settings.lines[0].identity = .asserted
                 },
                 trace: { traced in
                     guard traced.direction == .sent, let message = try? Message(parsing: traced.bytes) else { return }
@@ -167,6 +168,9 @@ import Testing
         #expect(call.info.sipStatus == 401)
         let foreign = scene.invites.filter { (try? $0.requestURI().host) == "192.0.2.12" }
         #expect(foreign.count == 1 && foreign.allSatisfy { !$0.has(.authorization) })
+        // Nor is who calls, as its network is told.
+        #expect(scene.invites.first?.header(.pAssertedIdentity) == "<sip:me@192.0.2.11>")
+        #expect(foreign.allSatisfy { !$0.has(.pAssertedIdentity) })
         #expect(scene.invites.contains { $0.has(.authorization) })
         #expect(scene.end() == [])
     }

@@ -47,11 +47,14 @@ final class SIPPeer {
 
     func count(_ method: SIP.Method) -> Int { requests.filter { $0.method == method }.count }
 
-    func send(_ octets: [UInt8], to target: SocketAddress = SocketAddress("192.0.2.1:5060")!) {
-        octets.withUnsafeBytes { socket.send($0, to: target) }
+    /// Where its own requests go.
+    var target = SocketAddress("192.0.2.1:5060")!
+
+    func send(_ octets: [UInt8], to target: SocketAddress? = nil) {
+        octets.withUnsafeBytes { socket.send($0, to: target ?? self.target) }
     }
 
-    /// Sends a request of its own to 192.0.2.1 and gives the final answer that came within a second.
+    /// Sends a request of its own to its target and gives the final answer that came within a second.
     /// - Parameters:
     ///   - rows: whole rows; Content-Length is added.
     ///   - tag: this end's.

@@ -238,6 +238,48 @@ import Testing
         #expect(world.finish() == [])
     }
 
+    @Test func aRedirectionIsFollowedWithinItsLimits() throws {
+        let world = VirtualWorld(seed: 411)
+        // The peer names itself as well, before these.
+        var contacts = ""
+        let old = try peer(world, "192.0.2.8") { _ in Answer(status: 302, rows: contacts) }
+        let new = try peer(world, "192.0.2.9") {
+            Answer(status: (try? $0.requestURI().user) == "never" ? 603 : (try? $0.requestURI().user) == "busy" ? 486 : 200)
+        }
+        let engine = try world.engine(at: "192.0.2.1") {
+            $0.redirects = .init(limit: 4) { !$0.contains("premium") }
+            $0.lines = [
+                LineSettings(name: "trunk", server: "192.0.2.8", username: "u", password: Secret("geheim"), callerID: "4711"),
+                LineSettings(name: "strict", server: "192.0.2.8")
+            ]
+            $0.lines[0].identity = .asserted
+            $0.lines[1].redirects = 0
+        }
+        func send(_ target: String, to list: String) -> TextResult? {
+            contacts = list
+            var result: TextResult?
+            world.loop.spawn { result = try? await engine.shard(0).send(TextRequest("hi"), to: target) }
+            world.loop.run(for: .seconds(2))
+            return result
+        }
+        let busyFirst = "Contact: <sip:far@192.0.2.9>;q=0.5, <sip:busy@192.0.2.9>, <sip:premium@192.0.2.9>\r\n"
+        #expect(send("line:trunk/100", to: busyFirst)?.outcome == .delivered)
+        #expect(new.requests.map { text($0.requestURIOctets) } == ["sip:busy@192.0.2.9", "sip:far@192.0.2.9"])
+        #expect(Set((old.requests + new.requests).map { "\(text($0.callID)) \($0.header("From")!)" }).count == 1)
+        #expect(new.requests.map(\.cSeq) == [3, 4] && new.requests.allSatisfy { text($0.body) == "hi" })
+        #expect(old.requests.first?.header(.pAssertedIdentity) == "<sip:4711@192.0.2.8>")
+        #expect(new.requests.allSatisfy { !$0.has(.pAssertedIdentity) }, "that is for the line's network")
+        // Who speaks for all ends it; a loop, one that may not be sent to, and a line that follows nothing are its end.
+        #expect(send("sip:a@192.0.2.8", to: "Contact: <sip:never@192.0.2.9>, <sip:far@192.0.2.9>;q=0.1\r\n")?.status == 603)
+        for list in ["Contact: <sip:a@192.0.2.8>\r\n", "Contact: <sip:premium@192.0.2.9>\r\n", ""] {
+            #expect(send("sip:a@192.0.2.8", to: list) == TextResult(.refused, status: 302, reason: "Moved Temporarily"))
+        }
+        #expect(send("line:strict/100", to: busyFirst)?.status == 302 && new.requests.count == 3)
+        old.close()
+        new.close()
+        #expect(world.finish() == [])
+    }
+
     @Test func itArrivesOnceHoweverBadTheNetwork() throws {
         let world = VirtualWorld(seed: 410)
         world.network.impairment.loss = 0.3

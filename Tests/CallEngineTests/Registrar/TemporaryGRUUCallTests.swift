@@ -97,6 +97,37 @@ import Testing
         #expect(town.finish() == [])
     }
 
+    // RFC 5627 section 4.4: answers name the GRUU as well, and who has called a temporary one learns no other.
+    @Test func anAnswerNamesIt() throws {
+        let town = try RegistrarTown(seed: 24)
+        try town.phone("192.0.2.11", answer: .zero)
+        town.world.loop.run(for: .seconds(2))
+        let peer = try SIPPeer(town.world, "192.0.2.77")
+        peer.target = SocketAddress("192.0.2.11:5060")!
+        func contacts(_ uri: String, to: String) throws -> Set<String> {
+            let known = peer.responses.count
+            let answer = try #require(
+                peer.request("INVITE", "Content-Type: application/sdp\r\n", body: peer.description, uri: uri, to: "<\(to)>"))
+            #expect(answer.status == 200)
+            #expect(peer.request("UPDATE", uri: uri, within: answer)?.status == 200)
+            #expect(peer.request("BYE", uri: uri, within: answer)?.status == 200)
+            return Set(peer.responses[known...].filter { $0.cSeqMethod != .bye && $0.status > 100 }.map { $0.header("Contact") ?? "" })
+        }
+        let mine = try #require(town.contacts.first)
+        let gruu = "<sip:anna@example.com;gr=urn:uuid:192.0.2.11>"
+        #expect(try contacts(mine, to: "sip:anna@example.com") == [gruu])
+        #expect(try contacts(mine, to: "sip:anna@example.com;gr=urn:uuid:192.0.2.11") == [gruu])
+        let hidden = try contacts(mine, to: "sip:tgruu.0123@example.com;gr")
+        #expect(hidden.count == 1 && hidden.first?.hasPrefix("<sip:tgruu.") == true && hidden.first?.contains("0123") == false)
+        // A call for nobody's line is answered by the address, and so is one of a line that is not registered any more.
+        #expect(try contacts("sip:x@192.0.2.11", to: "sip:x@192.0.2.11") == ["<sip:192.0.2.11:5060>"])
+        town.phones["192.0.2.11"]?.stopLines()
+        town.world.loop.run(for: .seconds(2))
+        #expect(try contacts(mine, to: "sip:anna@example.com") == ["<sip:192.0.2.11:5060>"])
+        peer.close()
+        #expect(town.finish() == [])
+    }
+
     // Without a registrar such a name is a user like any other.
     @Test func withoutARegistrarItIsAUserLikeAnyOther() throws {
         let world = VirtualWorld(seed: 22)
