@@ -4,6 +4,7 @@ extension FuzzTarget {
     var seeds: [[UInt8]] {
         switch self {
         case .sipMessage: Seeds.messages
+        case .sipHeader: Seeds.headers.map { Array($0.utf8) }
         case .sipStream: Seeds.messages.map { [7] + $0 + [13, 10, 13, 10] + $0 } + [[1] + Seeds.messages.prefix(8).flatMap { $0 }]
         case .sipTransactions: Seeds.conversations
         case .trace:
@@ -36,6 +37,23 @@ private enum Seeds {
                 "Route: <sip:p1;lr>, <sip:p2;lr>", "Record-Route: <sip:p3;lr>", "Reason: Q.850;cause=16;text=\"bye\"",
                 "Session-Expires: 1800;refresher=uac", "Require: 100rel, timer", "Max-Forwards: 70")
         ]
+
+    /// A name, and a value.
+    static let headers = [
+        "History-Info\n<sip:boss@h?Reason=SIP%3Bcause%3D486>;index=1, \"A, B\" <sip:100@h;cause=302>;index=1.1;mp=1",
+        "History-Info\nsip:a@h;index=1.1.1;rc=1.1, <tel:+1;phone-context=x;cause=408?Privacy=history>;index=1.2;np=1.1",
+        "Diversion\n<tel:+15550102>;reason=user-busy;privacy=full;counter=2, \"Boss\" <sip:boss@h;transport=tcp>;reason=\"no-answer\"",
+        "Contact\n<sip:a@h;q=1>;q=0.7;expires=60, \"x\" <sips:b@[2001:db8::1]:5061;gr=urn:uuid:1>;+sip.instance=\"<urn:uuid:1>\";reg-id=1, *",
+        "Record-Route\n<sip:p1;lr>, <sips:p2:5062;transport=tcp;lr=on?x=y>", "Route\nsip:p;lr;lr",
+        "Refer-To\n<sip:t@h?Replaces=a%40b%3Bto-tag%3D1%3Bfrom-tag%3D2&Require=replaces>",
+        "Refer-To\nsip:t@h;method=INVITE", "Replaces\na@b;to-tag=1;from-tag=2;early-only",
+        "Target-Dialog\na@b;local-tag=1;remote-tag=2",
+        "P-Asserted-Identity\n\"Anna\" <sip:anna@h>, <tel:+15550100>",
+        "Session-Expires\n1800;refresher=uas;x=y", "Min-SE\n90", "Require\n100rel, timer,,x",
+        "Reason\nQ.850;cause=16;text=\"a;b\", SIP;cause=200", "Accept\napplication/sdp;q=0.5, */*",
+        "WWW-Authenticate\nDigest realm=\"r\", nonce=\"n\", qop=\"auth,auth-int\", algorithm=SHA-256, stale=true",
+        "Via\nSIP/2.0/UDP h:5060;branch=z9hG4bK1;rport;received=192.0.2.1, SIP / 2.0 / TCP [::1];branch=2"
+    ]
 
     static let secrets = [
         "Authorization: Digest username=\"a\", response=\"0f\", cnonce=\"x\"\r\n response=1, rspauth=2\r\nTo: <sip:a:b@h>\r\n",

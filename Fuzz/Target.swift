@@ -6,6 +6,7 @@ import Foundation
 /// What can be attacked, by its name on the command line of `scripts/fuzz`.
 enum FuzzTarget: String, CaseIterable {
     case sipMessage = "sip-message"
+    case sipHeader = "sip-header"
     case sipStream = "sip-stream"
     case sipTransactions = "sip-transactions"
     case trace
@@ -19,6 +20,7 @@ enum FuzzTarget: String, CaseIterable {
     func run(_ bytes: [UInt8]) {
         switch self {
         case .sipMessage: attackMessage(bytes)
+        case .sipHeader: attackHeader(bytes)
         case .sipStream: attackStream(bytes)
         case .sipTransactions: attackTransactions(bytes)
         case .trace: attackTrace(bytes)

@@ -109,4 +109,41 @@ import Testing
         let flow = try #require(FlowLoader.load(text: text, file: "/flow.yaml", options: FlowLoadOptions()).flow)
         #expect(FlowBench.run(flow).flatMap(\.failures) == [])
     }
+
+    // What comes is read by `call.texts`, and waited for by `expect`.
+    @Test func textsThatCome() throws {
+        let (flow, errors) = load(
+            """
+                - expect: { text: yes, within: 2s, on: { failed: { tag: silent } } }
+                - expect: { text: "/order ([0-9]+)/", within: 5s, into: order, on: { failed: { tag: none } } }
+                - log: "${order.actual} of ${size(call.texts)}: ${call.texts}"
+            """,
+            cases: """
+                cases:
+                  - name: before and while it waits
+                    caller: [ { texts: yes }, { waits: 1s }, { texts: hello }, { waits: 1s }, { texts: "my order 4711, please" } ]
+                    expect: [ { passed: "text yes" }, { logged: "my order 4711, please of 3: *hello*" } ]
+                  - name: each counts once, and what came before it no more
+                    caller: [ { texts: order 1 }, { texts: yes } ]
+                    expect: [ { failed: "text /order ([0-9]+)/" }, { tag: none }, { logged: "no text within 5s of 2*" } ]
+                  - name: none
+                    expect: [ { tag: silent }, { tag: none }, { logged: "no text within 5s of 0*" } ]
+                  - name: hang-up in the middle
+                    caller: [ { waits: 1s }, hangs-up ]
+                    expect: [ { hung-up: caller }, { failed: text yes }, { not: { tag: silent } } ]
+                """)
+        #expect(errors == [])
+        for result in FlowBench.run(try #require(flow)) { #expect(result.failures == [], "\(result.name) \(result.transcript)") }
+    }
+
+    @Test func theInboxKeepsTheLatest() {
+        let inbox = TextInbox()
+        for number in 0..<30 { inbox.receive("\(number)") }
+        #expect(inbox.all.count == TextInbox.capacity && inbox.all.first == "10" && Array(inbox.waiting) == inbox.all)
+        inbox.take(15)
+        inbox.receive("30")
+        #expect(Array(inbox.waiting) == (25...30).map(String.init))
+        inbox.take(99)
+        #expect(inbox.waiting.isEmpty && inbox.all.last == "30")
+    }
 }

@@ -76,6 +76,33 @@ import Testing
         }
     }
 
+    /// RFC 6066 section 3: the host name that was called is in the first message, an address is not.
+    @Test(arguments: LoopKind.allCases) func theHelloNamesTheHost(_ kind: LoopKind) async throws {
+        let client = try TLSContext(made.settings())
+        try await kind.run { loop in
+            for (name, isNamed) in [("sip.example.com", true), ("127.0.0.1", false)] {
+                var hello: [UInt8] = []
+                let whole = Waiter<Void>()
+                let listener = try loop.listen(on: loopback) { lower in
+                    lower.onReceive = { [unowned lower] in
+                        hello += Array($0)
+                        // The record's length is in its fourth and fifth octet.
+                        guard hello.count >= 5, hello.count >= 5 + (Int(hello[3]) << 8 | Int(hello[4])) else { return }
+                        lower.close()
+                        whole.resume(returning: ())
+                    }
+                }
+                let stream = TLSStream.open(on: loop, to: listener.localAddress, name: name, context: client)
+                try await whole.wait()
+                #expect(hello.first == 22)
+                #expect((hello.firstRange(of: Array(name.utf8)) != nil) == isNamed)
+                stream.close()
+                listener.close()
+            }
+            try await loop.sleep(for: .milliseconds(20))
+        }
+    }
+
     /// Certificate of the server, name that is called, and what comes of it; nil: it is believed.
     static let judgements: [(String, String, TLSFailure?)] = [
         ("server", "example.com", nil), ("server", "sip.example.com.", nil), ("wild", "sip.example.com", nil),

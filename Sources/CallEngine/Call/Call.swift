@@ -7,7 +7,7 @@
 //   CallRefresh    session timers                                 CallTransfer   REFER of either side
 //   CallInfoMaking the facts for expressions and results         CallReplacing  an INVITE that takes another call's place
 //   CallRedirecting 3xx answers to our INVITE                    CallIdentity   who calls, and who was called before
-//   CallTexts      MESSAGE of ours
+//   CallTexts      MESSAGE of either side, INFO of ours
 
 package import Basics
 package import Reactor
@@ -107,7 +107,7 @@ package final class Call {
     var referralDialog: ReferralDialog?
     /// The far side wants no NOTIFY about the REFER that it sent.
     var isReferralQuiet = false
-    /// What it sends by MESSAGE; nil while it has sent nothing.
+    /// What it sends by MESSAGE, and gets; nil while there is nothing.
     var texts: TextsInCall?
     /// How long to wait before a re-INVITE that got 491 is tried again.
     var glareWait: Duration?
@@ -184,15 +184,18 @@ package final class Call {
     /// A request in the dialog, with a transaction of its own.
     private func send(_ request: OutgoingRequest) {
         let request = isChallenged ? request.adding(shard.credentials(for: accountLine, request)) : request
+        let hop = nextHop(request)
+        // A BYE goes at once, whatever its size: nobody waits with it for a connection.
+        if isTooLarge(request.octets.count, for: hop), request.method != .bye { return sendOverStream(request, orTo: hop) }
         let (session, sent) = (session, loop.now)
-        let id = transact(request.octets, request.method, request.branch, to: nextHop(request)) { [self] event in
+        let id = transact(request.octets, request.method, request.branch, to: hop) { [self] event in
             (session?.owner ?? self).heard(event, of: request, sent: sent)
         }
         if request.method == .bye { bye = id }
     }
 
     /// What became of a request in the dialog. A challenge is answered by the same request with credentials, a BYE's after the call has left.
-    private func heard(_ event: ClientTransactionEvent, of request: OutgoingRequest, sent: Instant) {
+    func heard(_ event: ClientTransactionEvent, of request: OutgoingRequest, sent: Instant) {
         switch event {
         case .response(let response, _):
             if response.status == 401 || response.status == 407, request.challenges < OutgoingRequest.challengeLimit,

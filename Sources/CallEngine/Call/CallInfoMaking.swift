@@ -22,6 +22,7 @@ extension Call: CallControl {
         } else if let finalResponse {
             info.diversions = Self.diversions(in: finalResponse)
         }
+        info.texts = texts?.received.all ?? []
         info.startedAt = startedAt
         info.answered = answeredAt
         info.ended = endedAt

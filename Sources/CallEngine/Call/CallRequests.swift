@@ -82,13 +82,13 @@ extension Call {
         case .refer:
             let isQuiet = response.header("Refer-Sub")?.lowercased().hasPrefix("false") == true
             transferEvents?.send(.answered(status: response.status, isQuiet: isQuiet))
-        case .message: texts?.answered(by: response)
+        case .message, .info: texts?.answered(by: response)
         default: break
         }
     }
 
     func notAnswered(_ method: Method) {
-        if method == .message { texts?.end(.tooLate) }
+        texts?.notAnswered(method)
         guard method == .invite else { return }
         if let renegotiation { renegotiation.resume(returning: 408) } else { media?.offerFailed() }
     }

@@ -53,6 +53,9 @@ package protocol CallControl: AnyObject {
     /// else it may be sent after the end of the call too.
     func send(_ text: TextRequest) async throws -> TextResult
 
+    /// The texts that the far side sends by MESSAGE.
+    var receivedTexts: TextInbox { get }
+
     // MARK: Media
 
     /// Starts playing, after what plays now has been stopped. Never throws: what cannot be played ends with `.failed`.

@@ -25,6 +25,8 @@ package struct CallInfo: Sendable {
     package var privacy = ""
     /// Who was called before the call came here, the latest first.
     package var diversions: [CallDiversion] = []
+    /// What the far side has sent by MESSAGE in the call, the latest last.
+    package var texts: [String] = []
     /// Wall clock at the start, seconds since 1970.
     package var startedAt: Double
     /// On the loop's clock.
@@ -84,7 +86,7 @@ package struct CallParty: Equatable, Sendable {
 /// Somebody who was called, and had the call sent on.
 package struct CallDiversion: Equatable, Sendable {
     package var party: CallParty
-    /// `no-answer`, `user-busy`, `unconditional` and others of RFC 5806; of History-Info the status that sent it on; empty: it is not said.
+    /// `no-answer`, `user-busy`, `unconditional` and others of RFC 5806; a status of History-Info for which that has none; empty: it is not said.
     package var reason: String
 
     package init(party: CallParty, reason: String) {

@@ -1,4 +1,4 @@
-// Texts by MESSAGE (RFC 3428), in both directions.
+// Texts by MESSAGE (RFC 3428), in both directions, and bodies by INFO.
 
 /// A text that came.
 package struct TextMessage: Equatable, Sendable {
@@ -19,8 +19,45 @@ package struct TextMessage: Equatable, Sendable {
     }
 }
 
+/// The texts that came in a call. Belongs to the call's loop.
+package final class TextInbox {
+    /// The latest, in their order.
+    package private(set) var all: [String] = []
+    /// How many of them nobody has waited for and got.
+    private var left = 0
+    /// Hears of each that comes.
+    package var onText: (() -> Void)?
+    /// Older ones are forgotten.
+    package static let capacity = 20
+
+    package init() {}
+
+    package func receive(_ text: String) {
+        if all.count == Self.capacity { all.removeFirst() }
+        all.append(text)
+        left = min(left + 1, Self.capacity)
+        onText?()
+    }
+
+    /// Those that wait, the oldest first.
+    package var waiting: ArraySlice<String> { all.suffix(left) }
+
+    /// Takes so many of those that wait, the oldest ones.
+    package func take(_ count: Int) { left -= min(count, left) }
+}
+
 /// A text to be sent.
 package struct TextRequest: Sendable {
+    /// The request that has it.
+    package enum Carrier: Equatable, Sendable {
+        case message
+        /// In the call alone; `package`: an Info-Package (RFC 6086), empty for none.
+        case info(package: String)
+    }
+
+    package var carrier = Carrier.message
+    /// What the flow calls it, for errors.
+    var operation: String { carrier == .message ? "send-message" : "send-info" }
     /// To whom: as a target of a bridge; nil: to the far side of the call, in its dialog.
     package var target: String?
     package var text: String

@@ -35,14 +35,15 @@ extension CallShard {
 
     /// Gives a text to who wants texts; the answer to its MESSAGE.
     func take(text request: Message, call: Call?, line: Int?, user: String) -> (status: Int, rows: [UInt8]) {
-        guard let onMessage else { return (405, capabilityRows) }
+        guard call != nil || onMessage != nil else { return (405, capabilityRows) }
         guard request.hasBody(ofType: "text/plain") else { return (415, Array("Accept: text/plain\r\n".utf8)) }
         var message = TextMessage(
             from: Call.party(try? request.from()) ?? CallParty(uri: ""), to: Call.party(try? request.to()) ?? CallParty(uri: ""),
             text: String(decoding: request.body, as: UTF8.self), call: call?.id ?? "")
         message.line = line.map { settings.lines[$0].name } ?? ""
         message.user = user
-        onMessage(message)
+        call?.receivedTexts.receive(message.text)
+        onMessage?(message)
         return (200, [])
     }
 

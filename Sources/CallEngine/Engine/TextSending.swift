@@ -240,9 +240,10 @@ private final class OutgoingText {
 }
 
 extension CallControlError {
-    static func textIsTooLong(_ octets: Int) -> CallControlError {
-        .invalid(
-            operation: "send-message",
-            why: "the MESSAGE would have \(octets) octets; \(TextRequest.limit) are allowed with its header")
+    static func textIsTooLong(_ octets: Int, _ operation: String = "send-message") -> CallControlError {
+        let request = operation == "send-info" ? "INFO" : "MESSAGE"
+        return .invalid(
+            operation: operation,
+            why: "the \(request) would have \(octets) octets; \(TextRequest.limit) are allowed with its header")
     }
 }

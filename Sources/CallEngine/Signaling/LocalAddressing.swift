@@ -60,7 +60,9 @@ package struct LocalAddressing {
         let peer = hop.address.ip
         if hop.transport == .tcp || hop.transport == .tls {
             let own = listens(over: hop.transport) ? streamAddresses.accepted(hop) : streamAddresses.any(to: hop)
-            if let own { return SocketAddress(ip: external.flatMap { $0.isV6 == peer.isV6 ? $0 : nil } ?? own.ip, port: own.port) }
+            if let own {
+                return SocketAddress(ip: external.flatMap { $0.isV6 == peer.isV6 ? $0 : nil } ?? own.ip, port: own.port)
+            }
         }
         let bound: SocketAddress?
         if hop.transport == .udp {

@@ -12,8 +12,8 @@ struct CaseExpectationReader {
     }
 
     private static let known = [
-        "played", "bridged", "transferred", "conference", "message", "recorded", "ended", "hung-up", "rejected", "redirected",
-        "answered",
+        "played", "bridged", "transferred", "conference", "message", "info", "recorded", "ended", "hung-up", "rejected",
+        "redirected", "answered",
         "logged", "tag",
         "value",
         "collected", "sent", "requested", "section", "result", "held", "failed", "passed", "not"
@@ -48,6 +48,7 @@ struct CaseExpectationReader {
         case "transferred": return transferred(node)
         case "conference": return conference(node)
         case "message": return message(node)
+        case "info": return one { .info($0) }
         case "recorded":
             if case .scalar(let scalar) = node.content, case .bool(let flag) = scalar.value {
                 return [flag ? .recorded(nil) : .not(.recorded(nil))]

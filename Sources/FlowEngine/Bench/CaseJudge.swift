@@ -76,6 +76,9 @@ struct CaseJudge {
                 holds, "message \(wanted.joined(separator: " "))",
                 list(messages.map { "\($0.1)\($0.0.isEmpty ? "" : " to \($0.0)") (\($0.2))" })
             )
+        case .info(let wanted):
+            let bodies = run.events.compactMap { event in if case .infoSent(let body, _, _) = event { body } else { nil } }
+            return (bodies.contains { FlowBenchPattern.matches(wanted, $0) }, "info \(wanted)", list(bodies))
         case .notBridged:
             let tried = run.events.flatMap { event in if case .bridging(let targets) = event { targets } else { [String]() } }
             return (tried.isEmpty, "no bridge", list(tried))

@@ -98,6 +98,9 @@ final class FarSide {
                 call.farSidePresses(digit, .ended)
                 try await call.loop.sleep(for: .milliseconds(100))
             }
+        case .texts(let text):
+            onStep?("\(name) \(step.words)")
+            call.receivedTexts.receive(text)
         case .waits(let length): try await call.loop.sleep(for: length)
         case .says(let length): try await sound(.speech, length, step)
         case .tone(let tone, let length): try await sound(.tone(tone), length, step)

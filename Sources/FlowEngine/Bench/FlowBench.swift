@@ -172,6 +172,7 @@ final class CaseRun: FlowObserver {
         case .transferred(let target, let outcome, _): note("transfer to \(target): \(outcome)")
         case .messageSent(let target, let text, let outcome, _):
             note("text to \(target.isEmpty ? "the far side" : target): \(outcome): \(text)")
+        case .infoSent(let body, let outcome, _): note("INFO: \(outcome): \(body)")
         case .conferenceLeft(let room, let outcome, let members): note("conference \(room): \(outcome), \(members) in it")
         case .recordingBegan(let path): note("records \(path)")
         case .recorded(let path, let length, _): note("recorded \(path), \(FlowDuration.print(length))")

@@ -31,6 +31,8 @@ enum FarSideStep: Sendable {
     case hears(String, whole: Bool, SourcePlace)
     case press(String)
     case waits(Duration)
+    /// A text by MESSAGE.
+    case texts(String)
     case says(Duration)
     case tone(ToneSpec, Duration)
     /// A file of the prompts folder: its path, and as it was written.
@@ -50,6 +52,7 @@ enum FarSideStep: Sendable {
         case .hears(let name, let whole, _): whole ? "hears all of \(name)" : "hears \(name)"
         case .press(let keys): "presses \(keys)"
         case .waits(let length): "waits \(FlowDuration.print(length))"
+        case .texts(let text): "texts \(text)"
         case .says(let length): "speaks for \(FlowDuration.print(length))"
         case .tone(let tone, let length): "sends \(tone.words) for \(FlowDuration.print(length))"
         case .plays(_, let name): "plays \(name)"
@@ -85,6 +88,7 @@ struct CaseExpectation: Sendable {
         case transferred(String, outcome: String)
         /// Of the text; nil: any.
         case message(String?, to: String?, outcome: String?)
+        case info(String)
         case notBridged
         case conference(String, outcome: String?)
         case recorded(String?)

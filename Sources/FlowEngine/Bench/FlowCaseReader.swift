@@ -117,6 +117,7 @@ struct FlowCaseReader {
             }
             return .press(keys)
         }
+        if let text = map.string("texts") { return .texts(text) }
         if let length = map.duration("waits") ?? map.duration("wait") ?? map.duration("silent") { return .waits(length) }
         if let length = map.duration("says") ?? map.duration("speaks") { return .says(length) }
         if let tone = map.node("tone") {
@@ -149,7 +150,7 @@ struct FlowCaseReader {
             "rejects": .rejects(603), "unreachable": .rejects(503)
         ]
         if direction == .outbound, let step = callee[word] { return step }
-        let known = ["hangs-up", "hears", "press", "waits", "says", "tone", "plays", "receives"]
+        let known = ["hangs-up", "hears", "press", "texts", "waits", "says", "tone", "plays", "receives"]
         NodeRead.unknown(
             "step", word, of: "the script", at: node.place, known: direction == .outbound ? known + callee.keys.sorted() : known,
             sink)

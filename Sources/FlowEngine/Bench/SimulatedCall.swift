@@ -7,12 +7,21 @@ package import Reactor
 
 package final class SimulatedCall: CallControl {
     package let loop: EventLoop
-    package var info: CallInfo
+    package var info: CallInfo {
+        get {
+            var info = facts
+            info.texts = receivedTexts.all
+            return info
+        }
+        set { facts = newValue }
+    }
+    private var facts: CallInfo
     package var direction: CallInfo.Direction { info.direction }
     package private(set) var state = CallState.new
     package var onEnd: ((CallEnd) -> Void)?
     package var onQuality: ((QualityEvent) -> Void)?
     package let digits = DigitInbox()
+    package let receivedTexts = TextInbox()
 
     /// How long a file plays; nil: it cannot be played, for the reason.
     package var duration: (String) -> (length: Duration, failure: String?) = { _ in (.seconds(2), nil) }
@@ -48,7 +57,7 @@ package final class SimulatedCall: CallControl {
 
     package init(loop: EventLoop, info: CallInfo) {
         self.loop = loop
-        self.info = info
+        facts = info
     }
 
     private var hasMedia: Bool { state == .answered || state == .early }

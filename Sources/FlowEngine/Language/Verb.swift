@@ -122,8 +122,8 @@ package enum VerbRegistry {
         RingVerb.self, ProgressVerb.self, AnswerVerb.self, RejectVerb.self, RedirectVerb.self, PlayVerb.self, SayVerb.self,
         ToneVerb.self,
         RingbackVerb.self, CollectVerb.self, MenuVerb.self, RecordVerb.self, BridgeVerb.self, ConferenceVerb.self,
-        TransferVerb.self, HoldVerb.self, UnholdVerb.self, RequestVerb.self, SendDigitsVerb.self, SendMessageVerb.self,
-        SetVerb.self, IfVerb.self,
+        TransferVerb.self, HoldVerb.self, UnholdVerb.self, RequestVerb.self, SendDigitsVerb.self, SendInfoVerb.self,
+        SendMessageVerb.self, SetVerb.self, IfVerb.self,
         SwitchVerb.self, RepeatVerb.self,
         GotoVerb.self,
         RunVerb.self, WaitVerb.self, LogVerb.self, TagVerb.self, ExpectVerb.self, DetectVerb.self, HangupVerb.self
@@ -131,7 +131,7 @@ package enum VerbRegistry {
 
     /// Verbs of the language that this version does not have.
     package static let notBuilt: Set<String> = [
-        "mute", "unmute", "send-info", "queue", "park", "stream", "measure", "notify"
+        "mute", "unmute", "queue", "park", "stream", "measure", "notify"
     ]
 
     package static let byName: [String: any Verb.Type] = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

@@ -108,6 +108,7 @@ package enum FlowEvent: Equatable, Sendable {
     case transferred(target: String, outcome: String, status: Int)
     /// `to` is empty for the far side of the call.
     case messageSent(to: String, text: String, outcome: String, status: Int)
+    case infoSent(body: String, outcome: String, status: Int)
     /// So many are in the room, this call included.
     case conferenceJoined(room: String, members: Int)
     case conferenceLeft(room: String, outcome: String, members: Int)

@@ -178,6 +178,7 @@ extension CallInfo {
         }
         return .object([
             "identity": (identity ?? CallParty(uri: "")).value, "privacy": .string(privacy), "diversions": .list(diverted),
+            "texts": .list(texts.map { .string($0) }),
             "id": .string(id), "direction": .string(direction.rawValue), "from": from.value, "to": to.value,
             "headers": .map(fields), "line": .string(line), "user": .string(user),
             "started": .timestamp(Timestamp(secondsSince1970: startedAt)),
@@ -193,7 +194,7 @@ extension CallInfo {
         let party = StaticType.record(fields)
         return .record([
             "identity": party, "privacy": .string,
-            "diversions": .list(.record(fields.merging(["reason": .string]) { $1 })),
+            "diversions": .list(.record(fields.merging(["reason": .string]) { $1 })), "texts": .list(.string),
             "id": .string, "direction": .string, "from": party, "to": party, "headers": .map(.string), "line": .string,
             "user": .string,
             "started": .timestamp, "duration": .duration, "state": .string, "codec": .string, "status": .int, "reason": .string

@@ -48,12 +48,13 @@ package struct ExpectVerb: Verb {
         if let pattern = map.node("ended").flatMap({ EndPattern.read($0, step.sink) }) { checks.append(.ended(pattern)) }
         if let node = map.node("header") { readHeaders(node, step) }
         if let digits = step.text("digits") { checks.append(.digits(digits)) }
+        if let text = step.text("text") { checks.append(.text(text)) }
         if let node = map.node("hears") { readHears(node, step, map) }
         if let node = map.node("codec") { readCodec(node, step) }
         readQuality(map, step)
         readTimes(map, step)
         let known = [
-            "answered", "ended", "status", "header", "digits", "hears", "codec", "mos", "loss", "jitter", "audio", "pdd",
+            "answered", "ended", "status", "header", "digits", "text", "hears", "codec", "mos", "loss", "jitter", "audio", "pdd",
             "duration"
         ]
         if !known.contains(where: map.has) {

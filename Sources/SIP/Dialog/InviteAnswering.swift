@@ -31,12 +31,17 @@ extension InviteSession {
         writer.response(
             status, reason: reason, to: request, tag: localTag[...], source: source,
             recordRoute: makesDialog && !request.values(.recordRoute).isEmpty)
-        if makesDialog || (request.method == .update && 200..<300 ~= status) {
+        if makesDialog || (200..<300 ~= status && Self.changesTarget(request.method)) {
             writer.header("Contact", octets: end.contact)
             if status >= 200 { writer.append(end.headers) }
         }
         writer.append(headers)
         return writer
+    }
+
+    /// Whose 2xx has a Contact besides that of INVITE (RFC 3311 section 5.2, RFC 3515 section 2.2, RFC 6665 section 8.2).
+    private static func changesTarget(_ method: Method?) -> Bool {
+        method == .update || method == .refer || method == .subscribe
     }
 
     /// Sends a provisional response (101 to 199) to the INVITE; reliably, when the other end requires it (RFC 3262).

@@ -129,7 +129,9 @@ package struct HistoryInfo: Equatable, Sendable {
     /// Whose entry has sent the request to a target: the one that it names, else the one before it.
     func sender(to place: Int) -> Int? {
         let parameters = entries[place].address?.parameters
-        guard let named = ["mp", "rc", "np"].lazy.compactMap({ parameters?[$0] }).first else { return place > 0 ? place - 1 : nil }
+        guard let named = ["mp", "rc", "np"].lazy.compactMap({ parameters?[$0] }).first else {
+            return place > 0 ? place - 1 : nil
+        }
         let index = Self.index(text(named))
         return entries.indices.last { $0 != place && !index.isEmpty && entries[$0].index == index }
     }

@@ -28,6 +28,7 @@ package final class EventLines: FlowObserver {
         case .transferred(let target, let outcome, _): "transfer to \(target): \(outcome)"
         case .messageSent(let target, let text, let outcome, _):
             "text\(target.isEmpty ? "" : " to \(target)") (\(outcome)): \(text)"
+        case .infoSent(let body, let outcome, _): "INFO (\(outcome)): \(body)"
         case .conferenceJoined(let room, let members): "joins the conference \(room), \(members) in it"
         case .conferenceLeft(let room, let outcome, _): "conference \(room): \(outcome)"
         case .recordingBegan: "records"

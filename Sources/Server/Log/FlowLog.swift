@@ -36,6 +36,8 @@ package final class FlowLog: FlowObserver {
         case .messageSent(let target, let text, let outcome, let status):
             let fields = [("to", target), ("outcome", outcome), ("status", String(status)), ("text", text)]
             add(.info, "text sent", fields.filter { !$0.1.isEmpty })
+        case .infoSent(let body, let outcome, let status):
+            add(.info, "INFO sent", [("outcome", outcome), ("status", String(status)), ("body", body)])
         case .conferenceJoined(let room, let members):
             add(.info, "conference joined", [("room", room), ("members", String(members))])
         case .conferenceLeft(let room, let outcome, let members):

@@ -56,6 +56,10 @@ import Testing
         peer.acknowledge(answer)
         #expect(peer.request("MESSAGE", plain, body: "in the call", within: answer)?.status == 200)
         #expect(texts.map(\.text) == ["in the call"] && texts.first?.call == call?.id)
+        // Also where nobody reads texts otherwise.
+        server.shard(0).onMessage = nil
+        #expect(peer.request("MESSAGE", plain, body: "again", within: answer)?.status == 200)
+        #expect(call?.info.texts == ["in the call", "again"] && call.map { Array($0.receivedTexts.waiting) } == call?.info.texts)
         #expect(peer.request("SUBSCRIBE", "Event: refer\r\n", within: answer)?.status == 489, "nobody transfers")
         #expect(peer.request("BYE", within: answer)?.status == 200)
         peer.close()

@@ -194,7 +194,9 @@ import Testing
                     "INVITE", rows + "Content-Type: application/sdp\r\n", body: peer.description, uri: "sip:\(user)@192.0.2.1"))
             // What is repeated until its ACK counts once.
             var statuses: Set<Int> = [100]
-            let told = peer.responses[known...].filter { $0.cSeq == answer.cSeq && statuses.insert($0.status).inserted }.map { $0.headers("History-Info") }
+            let told = peer.responses[known...].filter { $0.cSeq == answer.cSeq && statuses.insert($0.status).inserted }.map {
+                $0.headers("History-Info")
+            }
             if answer.status == 200 {
                 peer.acknowledge(answer)
                 _ = peer.request("BYE", within: answer)
@@ -202,7 +204,9 @@ import Testing
             return told
         }
         let asks = "Supported: timer, histinfo\r\n"
-        let history = "History-Info: <sip:boss@h?Privacy=history>;index=1\r\nHistory-Info: <sip:yes@192.0.2.1;cause=302>;index=1.1;mp=1\r\n"
+        let history =
+            "History-Info: <sip:boss@h?Privacy=history>;index=1\r\n"
+            + "History-Info: <sip:yes@192.0.2.1;cause=302>;index=1.1;mp=1\r\n"
         let told = ["<sip:anonymous@anonymous.invalid>;index=1", "<sip:yes@192.0.2.1;cause=302>;index=1.1;mp=1"]
         #expect(try answers("yes", asks + history) == [told, told])
         let refused = try answers("no", asks + history)

@@ -1,4 +1,4 @@
-// INVITEs that are too large for a datagram go over TCP, and over UDP after all where there is no TCP (RFC 3261 section 18.1.1).
+// Requests that are too large for a datagram go over TCP, and over UDP after all where there is no TCP (RFC 3261 section 18.1.1).
 
 import Basics
 import CallEngine
@@ -91,6 +91,28 @@ import Testing
         world.loop.run(for: .seconds(1))
         #expect(call.state == .ended(CallEnd(by: .caller, cause: .normal)))
         peer.close()
+        #expect(world.finish() == [])
+    }
+
+    // A request in the dialog moves as well; the dialog stays where it is.
+    @Test(arguments: [true, false]) func aLargeRequestInTheDialogGoesOverTCP(tcp: Bool) throws {
+        let (world, callers, messages) = try world(tcp ? 3 : 4, tcp: tcp)
+        let call = try call(world, callers, octets: 10)
+        var results: [TransferResult?] = []
+        for _ in 0..<2 {
+            let request = TransferRequest(
+                target: "sip:\(String(repeating: "x", count: 1000))@192.0.2.4", isAttended: false, timeout: .seconds(5))
+            call.loop.spawn { results.append(try? await call.transfer(request)) }
+            world.loop.run(for: .seconds(2))
+        }
+        #expect(results.map { $0?.outcome } == [.refused, .refused] && results.map { $0?.status } == [603, 603])
+        call.hangUp(.normal)
+        world.loop.run(for: .seconds(1))
+        #expect(call.state == .ended(CallEnd(by: .caller, cause: .normal)))
+        let refers = tcp ? ["REFER TCP", "REFER TCP"] : ["REFER TCP", "REFER UDP", "REFER UDP"]
+        #expect(vias(messages) == ["INVITE UDP", "ACK UDP"] + refers + ["BYE UDP"])
+        // Where it came from is where its answer goes, by the Via that it says.
+        #expect(messages.withLock { $0.contains { $0.contains("Via: SIP/2.0/TCP 192.0.2.2:5060;branch=") } })
         #expect(world.finish() == [])
     }
 }

@@ -26,7 +26,8 @@ import Testing
             onIncoming: @escaping @Sendable (Call) -> Void = { _ in }
         ) throws -> Engine {
             try Engine(
-                settings: EngineSettings(listeners: listeners, lines: lines), loops: Array(loops[0..<2]), workers: workers, nameWorkers: names,
+                settings: EngineSettings(listeners: listeners, lines: lines), loops: Array(loops[0..<2]), workers: workers,
+                nameWorkers: names,
                 seed: 5, onIncoming: onIncoming)
         }
 

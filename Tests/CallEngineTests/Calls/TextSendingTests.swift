@@ -67,6 +67,45 @@ import Testing
         #expect(world.finish() == [])
     }
 
+    // RFC 6086: a body of a package says that it is one; what anybody else sends by INFO has its type alone.
+    @Test func infoHasItsBodyAndItsOutcome() throws {
+        let world = VirtualWorld(seed: 412)
+        var status = 200
+        let peer = try peer(world) { $0.method == .info ? Answer(status: status) : Answer(status: 200) }
+        let engine = try world.engine(at: "192.0.2.1")
+        let call = try call(world, engine)
+        func send(_ package: String, _ body: String = "state=busy") -> Sent {
+            var request = TextRequest(body)
+            request.type = "application/x-desk"
+            request.carrier = .info(package: package)
+            let sent = self.send(request, call)
+            world.loop.run(for: .seconds(1))
+            return sent
+        }
+        #expect(send("").result?.outcome == .delivered)
+        let plain = try #require(peer.requests.last)
+        #expect(plain.method == .info && plain.contentType == "application/x-desk" && text(plain.body) == "state=busy")
+        #expect(plain.header("Info-Package") == nil && !plain.has(.contentDisposition))
+        #expect(send("x-desk").result?.outcome == .delivered)
+        let packaged = try #require(peer.requests.last)
+        #expect(packaged.header("Info-Package") == "x-desk" && packaged.header(.contentDisposition) == "Info-Package")
+        status = 469
+        #expect(send("x-desk").result == TextResult(.refused, status: 469, reason: "Bad Info Package"))
+        #expect(send("", String(repeating: "x", count: 1300)).error?.words.hasPrefix("send-info: the INFO would have") == true)
+        #expect(call.state == .answered)
+        // Keys by INFO are answered for themselves.
+        var options = SendDigitsOptions(method: .info)
+        options.duration = .milliseconds(50)
+        call.loop.spawn { try? await call.sendDigits("1", options: options) }
+        world.loop.run(for: .seconds(1))
+        #expect(peer.requests.last?.contentType == "application/dtmf-relay")
+        call.hangUp(.normal)
+        world.loop.run(for: .seconds(1))
+        #expect(send("").error == .wrongState(operation: "send-info", why: "the call has ended"))
+        peer.close()
+        #expect(world.finish() == [])
+    }
+
     // A 481 says that the far side has lost the call.
     @Test func aCallThatTheFarSideHasForgottenEnds() throws {
         let world = VirtualWorld(seed: 402)

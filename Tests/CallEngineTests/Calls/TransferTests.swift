@@ -17,17 +17,26 @@ import Testing
         var agent: Call?
         var targets: [Call] = []
         var caller: Call?
+        /// What the IVR sent.
+        let sent = Locked<[Message]>([])
 
         init(
             mayTransfer: Bool = true, target: @escaping (Call) -> Void = { call in call.loop.spawn { try? await call.answer() } },
             agent script: @escaping (Call, Scene) async throws -> Void
         ) throws {
-            _ = try world.engine(at: "192.0.2.1") { [unowned self] call in
-                var request = BridgeRequest(targets: ["sip:agent@192.0.2.3"], timeout: .seconds(10))
-                request.mayTransfer = { _ in mayTransfer }
-                let task = call.loop.spawn { self.bridged = try? await call.bridge(request) }
-                call.onEnd = { _ in task.cancel() }
-            }
+            let sent = self.sent
+            _ = try world.engine(
+                at: "192.0.2.1", settings: nil,
+                trace: { traced in
+                    guard traced.direction == .sent, let message = try? Message(parsing: traced.bytes) else { return }
+                    sent.withLock { $0.append(message) }
+                },
+                onIncoming: { [unowned self] call in
+                    var request = BridgeRequest(targets: ["sip:agent@192.0.2.3"], timeout: .seconds(10))
+                    request.mayTransfer = { _ in mayTransfer }
+                    let task = call.loop.spawn { self.bridged = try? await call.bridge(request) }
+                    call.onEnd = { _ in task.cancel() }
+                })
             let callers = try world.engine(at: "192.0.2.2")
             _ = try world.engine(at: "192.0.2.3") { [unowned self] call in
                 agent = call
@@ -60,6 +69,9 @@ import Testing
         scene.world.loop.run(for: .seconds(12))
         #expect(scene.result == TransferResult(outcome: .transferred, status: 200))
         #expect(scene.failure == nil)
+        // RFC 3515 section 2.2, RFC 6665 section 8.2.1: both have a Contact.
+        let told = scene.sent.withLock { $0.filter { $0.method == .notify || ($0.status == 202 && $0.cSeqMethod == .refer) } }
+        #expect(told.count >= 2 && told.allSatisfy { $0.header("Contact") == "<sip:192.0.2.1:5060>" })
         #expect(scene.agent?.state == .ended(CallEnd(by: .callee, cause: .normal)))
         #expect(scene.caller?.state == .answered)
         #expect(scene.targets.last?.state == .answered)
@@ -211,6 +223,7 @@ import Testing
         world.loop.run(for: .seconds(2))
         #expect(scene.targets.count == 1)
         // How it goes is told in the dialog that the REFER made, not in the call's.
+        #expect(accepted?.has(.contact) == true && scene.notes.allSatisfy { $0.has(.contact) })
         #expect(!scene.notes.isEmpty && scene.notes.allSatisfy { $0.callID.elementsEqual(accepted?.callID ?? []) })
         if isAnswered {
             #expect(scene.notes.last?.body.starts(with: Array("SIP/2.0 200".utf8)) == true)

@@ -111,7 +111,8 @@ import Testing
             #expect(answer.status == 200)
             #expect(peer.request("UPDATE", uri: uri, within: answer)?.status == 200)
             #expect(peer.request("BYE", uri: uri, within: answer)?.status == 200)
-            return Set(peer.responses[known...].filter { $0.cSeqMethod != .bye && $0.status > 100 }.map { $0.header("Contact") ?? "" })
+            let told = peer.responses[known...].filter { $0.cSeqMethod != .bye && $0.status > 100 }
+            return Set(told.map { $0.header("Contact") ?? "" })
         }
         let mine = try #require(town.contacts.first)
         let gruu = "<sip:anna@example.com;gr=urn:uuid:192.0.2.11>"

@@ -9,6 +9,8 @@ enum ExpectCheck: Sendable {
     case answered
     case status([String])
     case digits(FlowText)
+    /// A text by MESSAGE.
+    case text(FlowText)
     case speech
     case silence(Duration)
     case tone(ToneSpec)
@@ -28,6 +30,7 @@ enum ExpectCheck: Sendable {
         case .answered: "answered"
         case .status(let wanted): "status \(wanted.joined(separator: " or "))"
         case .digits(let text): "digits \(text.source)"
+        case .text(let text): "text \(text.source)"
         case .speech: "hears speech"
         case .silence: "hears silence"
         case .tone(let tone): "hears \(tone.words)"
@@ -58,6 +61,7 @@ struct ExpectAsker {
         case .answered: return try await answered()
         case .status(let wanted): return try await status(wanted)
         case .digits(let text): return try await digits(try run.text(text))
+        case .text(let wanted): return try await text(try run.text(wanted))
         case .speech:
             return try await hears(ListenRequest(speech: true), "no speech") { if case .speechBegan = $0 { true } else { false } }
         case .silence(let length):
@@ -169,6 +173,29 @@ struct ExpectAsker {
             }
         }
         return (false, heard.isEmpty ? "no digits \(waited)" : heard)
+    }
+
+    /// The first that fits, of those that came and of those that come. It and what came before it is done with.
+    private func text(_ wanted: String) async throws -> (Bool, String) {
+        let isExpression = wanted.count > 1 && wanted.hasPrefix("/") && wanted.hasSuffix("/")
+        let pattern = isExpression ? try Pattern(String(wanted.dropFirst().dropLast())) : nil
+        let inbox = call.receivedTexts
+        let end = run.loop.now + within
+        while true {
+            let waiting = inbox.waiting
+            if let place = waiting.firstIndex(where: { pattern?.matches($0) ?? ($0 == wanted) }) {
+                inbox.take(place - waiting.startIndex + 1)
+                return (true, waiting[place])
+            }
+            let change = Waiter<Bool>()
+            inbox.onText = { change.resume(returning: true) }
+            let timer = run.loop.schedule(at: end) { change.resume(returning: false) }
+            defer {
+                timer.cancel()
+                inbox.onText = nil
+            }
+            guard try await change.wait() else { return (false, inbox.waiting.last ?? "no text \(waited)") }
+        }
     }
 
     /// Most of the recording is heard; how much of it, when it is not enough.
