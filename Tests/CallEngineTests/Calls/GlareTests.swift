@@ -32,7 +32,7 @@ import Testing
         for call in [caller, callee] { call.loop.spawn { try? await call.hold(music: nil) } }
         world.loop.run(for: .seconds(10))
         #expect(caller.isHeldByUs && callee.isHeldByUs)
-        let after = seen.withLock { $0.filter { $0.at > start } }
+        let after = seen.withLock { $0.filter { $0.at >= start } }
         #expect(after.filter { $0.message.status == 491 }.count == 2, "each refuses the other's")
         let offers = after.filter { $0.message.method == .invite }
         #expect(offers.count == 4)
