@@ -90,6 +90,15 @@ import Testing
         }
     }
 
+    // Found by the fuzz target: who cannot be written as a URI is left out.
+    @Test(arguments: [[0xCE], [0xC3, 0xA4], [0x7F], [0x22]] as [[UInt8]]) func aDiversionThatIsNoURI(octets: [UInt8]) throws {
+        let row = Array("Diversion: <tel:+1555".utf8) + octets + Array("boss@h>;reason=no-answer\r\n\r\n".utf8)
+        let message = try Message(parsing: Array("INVITE sip:me@h SIP/2.0\r\nDiversion: <sip:a@h>\r\n".utf8) + row)
+        guard let addresses = try? message.addresses(.diversion) else { return }
+        let history = HistoryInfo(diversions: addresses, to: Array("sip:me@h".utf8))
+        #expect(values(history) == ["<sip:a@h>;index=1", "<sip:me@h;cause=404>;index=1.1;mp=1"])
+    }
+
     @Test(arguments: [
         ([], []), (["<sip:a@h>;index=1"], []), (["<sip:a@h;cause=302>;index=1"], []),
         // Only with a cause is it a diversion: another user's name for the same, a device and a search are none.
