@@ -26,6 +26,16 @@ import Testing
         #expect(history.entries.count == count || values(history).last == "<sip:100@h>;index=\(index)")
     }
 
+    /// Found by scripts/fuzz sip-header: a reason stood a place too far in a URI that was read leniently.
+    @Test func aBlankInAURIIsNotPassedOn() throws {
+        var history = try history("\"A\" <sip: boss@h>;index=1, sip: 100@h;index=1.1;x=<y>")
+        for index in [[1], [1, 1]] { history.fail(index, status: 486) }
+        #expect(
+            values(history) == [
+                "\"A\" <sip:boss@h?Reason=SIP%3Bcause%3D486>;index=1", "<sip:100@h?Reason=SIP%3Bcause%3D486>;index=1.1;x=<y>"
+            ])
+    }
+
     @Test func targetsAndTheirReasons() throws {
         var history = try history("<sip:boss@h?Privacy=history>;index=1", "sip:100@h;index=1.1;mp=1")
         let own = history.note(Array("sip:100@h".utf8), for: try URI("sip:100@h"))

@@ -35,13 +35,15 @@ package struct HistoryInfo: Equatable, Sendable {
     package init(_ message: Message) {
         for range in message.values(.historyInfo).prefix(Self.most) {
             var value = Array(message.unfolded(range).utf8)
-            guard let address = try? NameAddress(value, OctetRange(0, value.count)), (try? address.uri()) != nil else { continue }
-            let index = Self.index(address.parameters["index"].map { text($0) })
-            if !value.contains(Octet.less) {
-                // Headers of the URI need its brackets.
-                value.insert(Octet.greater, at: Int(address.uriRange.end))
-                value.insert(Octet.less, at: Int(address.uriRange.start))
+            guard let address = try? NameAddress(value, OctetRange(0, value.count)), let uri = try? address.uri() else {
+                continue
             }
+            let index = Self.index(address.parameters["index"].map { text($0) })
+            // Headers of the URI need its brackets; a blank in it that was let through is not passed on.
+            var target = Array(uri.octets[uri.range.indices])
+            let start = Int(address.uriRange.start)
+            if start == 0 || value[start - 1] != Octet.less { target = [Octet.less] + target + [Octet.greater] }
+            value.replaceSubrange(address.uriRange.indices, with: target)
             entries.append(Entry(value: value, index: index))
         }
     }
