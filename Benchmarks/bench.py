@@ -193,7 +193,8 @@ def signaling(program, folder, rate, count, rounds):
 
 
 def transports(program, folder, rate, count, rounds):
-    """CPU a call over UDP, TCP and TLS with one connection for all calls, both ends Ringwright; then TLS with a connection a call."""
+    """CPU a call over UDP, also with each message by itself, TCP and TLS with one connection for all calls, both ends Ringwright; then TLS
+    with a connection a call."""
     certificate, key = os.path.join(folder, "certificate.pem"), os.path.join(folder, "key.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                     "-subj", "/CN=bench", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
@@ -203,7 +204,7 @@ def transports(program, folder, rate, count, rounds):
 
     def run(name, rate, count, more=()):
         port = free_port()
-        way = ["--transport", name]
+        way = ["--transport", "udp", "--unsegmented"] if name == "unsegmented" else ["--transport", name]
         row = measure(bench_answer(program, port, more=way + server + list(more)),
                       bench_place(program, port, rate, count, more=way + client + list(more)), count, 90, folder)
         row["transport"] = name
@@ -211,13 +212,14 @@ def transports(program, folder, rate, count, rounds):
         return row
 
     for _ in range(rounds):
-        rows += [run(name, rate, count) for name in ["udp", "tcp", "tls"]]
+        rows += [run(name, rate, count) for name in ["udp", "unsegmented", "tcp", "tls"]]
     summary = {"rate": rate}
-    for name in ["udp", "tcp", "tls"]:
+    for name in ["udp", "unsegmented", "tcp", "tls"]:
         for side in ["answer_us", "place_us"]:
             summary[f"{name}_{side}"] = statistics.median(row[side] for row in rows if row["transport"] == name)
-    summary["answer_ratio"] = round(summary["tls_answer_us"] / summary["udp_answer_us"], 2)
-    summary["place_ratio"] = round(summary["tls_place_us"] / summary["udp_place_us"], 2)
+    for side in ["answer", "place"]:
+        for name in ["udp", "unsegmented"]:
+            summary[f"{side}_ratio_to_{name}"] = round(summary[f"tls_{side}_us"] / summary[f"{name}_{side}_us"], 2)
     alone = run("tls", 200, 3000, ["--spread"])
     summary["connection_a_call"] = {key: alone[key] for key in ["answer_us", "place_us", "successful", "failed", "handshakes"]}
     print("transports:", json.dumps(summary), flush=True)

@@ -36,6 +36,14 @@ import Testing
             ])
     }
 
+    /// Found by scripts/fuzz sip-header: URIs of other schemes have no place for a cause.
+    @Test func onlySIPAndTelephonesBecomeEntries() throws {
+        let diversions = try ["<ti:el:+1555>;reason=user-busy", "<sip:boss@h>;reason=no-answer"].map { try NameAddress($0) }
+        let history = HistoryInfo(diversions: diversions, to: Array("sip:100@h".utf8))
+        #expect(values(history) == ["<sip:boss@h>;index=1", "<sip:100@h;cause=408>;index=1.1;mp=1"])
+        #expect(history.asDiversion == ["<sip:boss@h>;reason=no-answer;counter=1"])
+    }
+
     @Test func targetsAndTheirReasons() throws {
         var history = try history("<sip:boss@h?Privacy=history>;index=1", "sip:100@h;index=1.1;mp=1")
         let own = history.note(Array("sip:100@h".utf8), for: try URI("sip:100@h"))

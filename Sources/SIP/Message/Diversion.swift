@@ -36,7 +36,9 @@ extension HistoryInfo {
         var index = [1]
         var cause: Int?
         for address in diversions.prefix(Self.mostDiversions).reversed() {
-            guard let by = try? address.uri(), by.target.allSatisfy({ $0 < 128 && Octet.isURI($0) }) else { continue }
+            guard let by = try? address.uri(), by.scheme != .other, by.target.allSatisfy({ $0 < 128 && Octet.isURI($0) }) else {
+                continue
+            }
             append(Self.uri(by.target, cause, isPrivate: Diversion.isPrivate(address)), index, cause == nil ? nil : .user)
             cause = Diversion.cause(ofReason: address.parameters["reason"].map { text($0) } ?? "")
             index.append(1)
