@@ -28,8 +28,7 @@ final class LoopBuffers {
     func wallClockLead(at now: Instant) -> Int64 {
         if leadMeasured.nanoseconds != now.nanoseconds {
             leadMeasured = now
-            let (wall, monotonic) = SystemCall.bothClocks()
-            lead = wall - monotonic
+            lead = SystemCall.wallClockLead()
         }
         return lead
     }

@@ -76,11 +76,25 @@ enum SystemCall {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// The wall clock and the monotonic clock at one moment, in nanoseconds.
-    static func bothClocks() -> (wall: Int64, monotonic: Int64) {
+    /// How far the wall clock is ahead of the monotonic one, in nanoseconds. A thread may be stopped between its looks at them: of a few tries
+    /// the quickest counts.
+    /// - Parameter look: the wall clock, between two looks at the monotonic one.
+    static func wallClockLead(_ look: () -> (before: Int64, wall: Int64, after: Int64) = lookAtClocks) -> Int64 {
+        var (lead, quickest) = (Int64(0), Int64.max)
+        for _ in 0..<4 where quickest > 2_000 {
+            let (before, wall, after) = look()
+            guard after - before < quickest else { continue }
+            quickest = after - before
+            lead = wall - before - quickest / 2
+        }
+        return lead
+    }
+
+    private static func lookAtClocks() -> (before: Int64, wall: Int64, after: Int64) {
         var time = timespec()
+        let before = monotonicNanoseconds()
         clock_gettime(CLOCK_REALTIME, &time)
-        return (Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec), monotonicNanoseconds())
+        return (before, Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec), monotonicNanoseconds())
     }
 
     static func setOption(

@@ -51,7 +51,19 @@ import Testing
         let capture = socket(AF_PACKET, Int32(SOCK_RAW.rawValue), everything)
         guard capture >= 0 else { return }  // Takes the right to do so (CAP_NET_RAW).
         defer { _ = Glibc.close(capture) }
+        try await tenAtOnce(CaptureWatch(), segmented: 0)
+    }
+
+    @Test(arguments: [("", 10), (row("88cc"), 10), (row("0003"), 0)] as [(String, UInt64)])
+    func whoCapturesDecides(rows: String, segmented: UInt64) async throws {
+        let table = Array((Self.head + rows).utf8)
+        try await tenAtOnce(CaptureWatch { table }, segmented: segmented)
+    }
+
+    private func tenAtOnce(_ captures: sending CaptureWatch, segmented: UInt64) async throws {
+        let captures = Locked(captures)
         try await LoopKind.runEpoll { loop in
+            loop.buffers.captures = captures.withLock { $0 }
             var options = DatagramOptions()
             options.segmentation = .auto
             let server = try loop.bindDatagram(to: loopback, options: options)
@@ -65,7 +77,7 @@ import Testing
             }
             for _ in 0..<10 { client.send("one of ten", to: server.localAddress) }
             try await all.wait()
-            #expect(client.counters.sent == 10 && client.counters.segmented == 0)
+            #expect(client.counters.sent == 10 && client.counters.segmented == segmented)
         }
     }
 }

@@ -58,7 +58,7 @@ extension CallRequest {
     /// The rows by which a call begins its history, and asks for that of its answer.
     func historyRows(to target: OutgoingTarget) -> [UInt8] {
         var first = HistoryInfo()
-        if history == nil, !Call.hidesHistory(privacy) { first.append(target.uri.target, [1]) }
+        if history == nil, !HistoryInfo.isHidden(by: privacy) { first.append(target.uri.target, [1]) }
         return Array("Supported: histinfo\r\n".utf8) + first.rows
     }
 }

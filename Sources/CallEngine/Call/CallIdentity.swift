@@ -64,12 +64,7 @@ extension Call {
 
     /// Whether the caller wants nobody to know who was called before (RFC 3323 section 4.2, RFC 7044 section 10.1).
     static func hidesHistory(_ invite: Message) -> Bool {
-        invite.header(.privacy).map { hidesHistory($0) } ?? false
-    }
-
-    /// The same of the value of Privacy.
-    static func hidesHistory(_ privacy: String) -> Bool {
-        ["history", "header", "session"].contains { privacy.lowercased().contains($0) }
+        invite.header(.privacy).map { HistoryInfo.isHidden(by: $0) } ?? false
     }
 
     /// Whom the caller has called, as others may know it: of a registered line its address, not where it is reached.

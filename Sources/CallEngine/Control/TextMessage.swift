@@ -57,7 +57,7 @@ package struct TextRequest: Sendable {
 
     package var carrier = Carrier.message
     /// What the flow calls it, for errors.
-    var operation: String { carrier == .message ? "send-message" : "send-info" }
+    package var operation: String { carrier == .message ? "send-message" : "send-info" }
     /// To whom: as a target of a bridge; nil: to the far side of the call, in its dialog.
     package var target: String?
     package var text: String

@@ -51,6 +51,8 @@ final class SIPStreams {
     private let limits: EngineSettings.Streams
     /// Those that were accepted and brought no whole message are not kept for longer than this.
     static let silenceLimit = Duration.seconds(30)
+    /// Of that many places one more is made free when room is made of silent ones.
+    private static let roomShare = 32
     /// Nobody waits any more for an answer on one that rests so long (64 T1, RFC 3261 section 17): it may be closed for another.
     static let restLimit = Duration.seconds(32)
 
@@ -176,8 +178,10 @@ final class SIPStreams {
     private func makeRoom() -> Bool {
         guard entries.count >= limits.limit else { return true }
         let silent = most(of: entries.values.filter(\.isSilent))
-        if silent.count > 1, let oldest = silent.min(by: { $0.number < $1.number }) {
-            oldest.stream.close()
+        if silent.count > 1 {
+            // Several at once: looking for them takes all entries, and who floods would have that done for each.
+            let most = min(silent.count - 1, 1 + limits.limit / Self.roomShare)
+            for entry in silent.sorted(by: { $0.number < $1.number }).prefix(most) { entry.stream.close() }
         } else if let oldest = most(of: entries.values).min(by: { ($0.lastUse, $0.number) < ($1.lastUse, $1.number) }),
             loop.now - oldest.lastUse >= Self.restLimit
         {

@@ -9,7 +9,7 @@ extension SimulatedCall {
         guard let target = text.target else {
             guard state == .answered else {
                 throw CallControlError.wrongState(
-                    operation: text.carrier == .message ? "send-message" : "send-info",
+                    operation: text.operation,
                     why: state.isEnded ? "the call has ended" : "the call is not answered yet; `answer` comes first")
             }
             return TextResult(.delivered, status: 200, reason: "OK")

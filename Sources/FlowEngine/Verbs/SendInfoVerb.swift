@@ -32,9 +32,7 @@ package struct SendInfoVerb: Verb {
         }
         guard let read else { return nil }
         body = read
-        if let known = type?.constant, let type, !TextRequest.isMediaType(known) {
-            step.sink.error(at: type.place, "`\(known)` is no media type", mend: "type: text/plain")
-        }
+        SentText.check(type, step.sink)
         if let known = infoPackage?.constant, let infoPackage, !Self.isPackage(known) {
             step.sink.error(at: infoPackage.place, "`\(known)` is no name of a package", mend: "package: x-desk")
         }
@@ -52,28 +50,18 @@ package struct SendInfoVerb: Verb {
     package func run(_ run: FlowRun) async throws -> StepResult {
         var request = TextRequest(try run.text(body))
         request.timeout = try run.length(timeout, default: request.timeout)
-        if let type {
-            request.type = try run.headerValue(type)
-            guard TextRequest.isMediaType(request.type) else {
-                throw FlowError("send-info: `\(try run.shown(type))` is no media type", at: type.place)
+        var package = ""
+        if let infoPackage {
+            package = try run.headerValue(infoPackage)
+            guard package.isEmpty || Self.isPackage(package) else {
+                throw FlowError("send-info: `\(try run.shown(infoPackage))` is no name of a package", at: infoPackage.place)
             }
         }
-        let package = try infoPackage.map { try run.headerValue($0) } ?? ""
-        guard package.isEmpty || Self.isPackage(package) else {
-            throw FlowError("send-info: `\(package)` is no name of a package", at: infoPackage?.place)
-        }
         request.carrier = .info(package: package)
-        let result = try await run.call.send(request)
-        run.emit(.infoSent(body: try run.shown(body), outcome: result.outcome.rawValue, status: result.status))
+        let answer = try await SentText.send(request, type, for: Self.name, run)
         // 202 of INFO is no promise of a server.
-        let outcome = result.outcome == .accepted ? TextResult.Outcome.delivered : result.outcome
-        if outcome != .delivered {
-            let why = [result.status == 0 ? "" : "\(result.status)", result.reason].filter { !$0.isEmpty }.joined(separator: " ")
-            run.emit(.warning("send-info: \(outcome.rawValue): \(why)", at: run.currentPlace))
-        }
-        return StepResult(
-            value: .object([
-                "outcome": .string(outcome.rawValue), "status": .int(Int64(result.status)), "reason": .string(result.reason)
-            ]), outcome: outcome.rawValue)
+        let outcome = answer.outcome == .accepted ? TextResult.Outcome.delivered : answer.outcome
+        run.emit(.infoSent(body: try run.shown(body), outcome: outcome.rawValue, status: answer.status))
+        return SentText.result(answer, as: outcome, of: Self.name, run)
     }
 }

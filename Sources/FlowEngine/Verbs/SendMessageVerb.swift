@@ -52,9 +52,7 @@ package struct SendMessageVerb: Verb {
                 at: target.place, "`\(known)` is nobody a text can be sent to",
                 mend: "sip:name@host, user:NAME or line:NAME/number")
         }
-        if let known = type?.constant, let type, !TextRequest.isMediaType(known) {
-            sink.error(at: type.place, "`\(known)` is no media type", mend: "type: text/plain")
-        }
+        SentText.check(type, sink)
     }
 
     private static func isTarget(_ text: String) -> Bool {
@@ -73,12 +71,6 @@ package struct SendMessageVerb: Verb {
         guard !request.text.isEmpty else { throw FlowError("send-message: the text is empty", at: text.place) }
         request.timeout = try run.length(timeout, default: request.timeout)
         request.from = try from.map { try run.headerValue($0) }
-        if let type {
-            request.type = try run.headerValue(type)
-            guard TextRequest.isMediaType(request.type) else {
-                throw FlowError("send-message: `\(try run.shown(type))` is no media type", at: type.place)
-            }
-        }
         var shown = ""
         if let target {
             let to = try run.headerValue(target)
@@ -89,18 +81,10 @@ package struct SendMessageVerb: Verb {
             if let reason = run.environment.refusesBridge(to) { throw FlowError("send-message: \(shown): \(reason)") }
             request.target = to
         }
-        let result = try await run.call.send(request)
+        let answer = try await SentText.send(request, type, for: Self.name, run)
         run.emit(
             .messageSent(
-                to: shown, text: try run.shown(text), outcome: result.outcome.rawValue, status: result.status))
-        if result.outcome != .delivered, result.outcome != .accepted {
-            let why = [result.status == 0 ? "" : "\(result.status)", result.reason].filter { !$0.isEmpty }.joined(separator: " ")
-            run.emit(.warning("send-message: \(result.outcome.rawValue): \(why)", at: run.currentPlace))
-        }
-        return StepResult(
-            value: .object([
-                "outcome": .string(result.outcome.rawValue), "status": .int(Int64(result.status)),
-                "reason": .string(result.reason)
-            ]), outcome: result.outcome.rawValue)
+                to: shown, text: try run.shown(text), outcome: answer.outcome.rawValue, status: answer.status))
+        return SentText.result(answer, as: answer.outcome, of: Self.name, run)
     }
 }

@@ -141,9 +141,14 @@ package struct HistoryInfo: Equatable, Sendable {
     /// Whether an entry wants to stay private (section 10.1.2).
     func isPrivate(at place: Int) -> Bool {
         guard let uri = try? entries[place].address?.uri(),
-            let wish = uri.headers.first(where: { $0.name.lowercased() == "privacy" })?.value.lowercased()
+            let wish = uri.headers.first(where: { $0.name.lowercased() == "privacy" })?.value
         else { return false }
-        return ["history", "header", "session"].contains { wish.contains($0) }
+        return Self.isHidden(by: wish)
+    }
+
+    /// Whether a value of Privacy keeps it back (RFC 3323 section 4.2, section 10.1 here).
+    package static func isHidden(by privacy: String) -> Bool {
+        ["history", "header", "session"].contains { privacy.lowercased().contains($0) }
     }
 
     /// The cause of the Reason that an entry has; empty without one.

@@ -49,19 +49,17 @@ package final class Statistics {
 
     package var created: Int { total.incoming + total.outgoing }
 
-    package func count(_ counter: WritableKeyPath<Counters, Int>, _ amount: Int = 1) {
-        total[keyPath: counter] += amount
-        period[keyPath: counter] += amount
+    package func count(_ counter: WritableKeyPath<Counters, Int>) { change { $0[keyPath: counter] += 1 } }
+
+    /// Without a key path, for what each call counts.
+    @inline(__always)
+    private func change(_ change: (inout Counters) -> Void) {
+        change(&total)
+        change(&period)
     }
 
     package func began(isOutgoing: Bool, at now: Instant) {
-        if isOutgoing {
-            total.outgoing += 1
-            period.outgoing += 1
-        } else {
-            total.incoming += 1
-            period.incoming += 1
-        }
+        change { if isOutgoing { $0.outgoing += 1 } else { $0.incoming += 1 } }
         current += 1
         if current > peak {
             peak = current
@@ -70,21 +68,12 @@ package final class Statistics {
     }
 
     package func ended(isSuccess: Bool, after length: Duration) {
-        if isSuccess {
-            total.successful += 1
-            period.successful += 1
-        } else {
-            total.failed += 1
-            period.failed += 1
-        }
+        change { if isSuccess { $0.successful += 1 } else { $0.failed += 1 } }
         current -= 1
         lengths.add(length)
     }
 
-    package func failed(_ cause: FailureCause) {
-        total.causes[cause.rawValue] += 1
-        period.causes[cause.rawValue] += 1
-    }
+    package func failed(_ cause: FailureCause) { change { $0.causes[cause.rawValue] += 1 } }
 
     package func responded(_ timer: Int, after time: Duration) { timers[timer].add(time) }
 

@@ -32,8 +32,8 @@ package enum CommandList {
             commands:
             \(lines.joined(separator: "\n"))
 
-            Each has --help with an example; ringwright --version says which one this is. Exit status: 0 all passed; 1 a call, an expectation or a flow test failed;
-            2 the command, a file or a flow is wrong; 3 this machine cannot do it.
+            Each has --help with an example; --version alone tells the program's. Exit status: 0 all passed; 1 a call, an
+            expectation or a flow test failed; 2 the command, a file or a flow is wrong; 3 this machine cannot do it.
 
             example:
               ringwright serve flows/reception.yaml

@@ -119,26 +119,15 @@ struct RTPEngineTests {
     /// rtpengine codes it by libraries of others: our frames, their order and their clock are judged by its decoder.
     @Test("G.729 that another encoder made goes through us to another decoder, and is understood") func g729() throws {
         let folder = try TemporaryFolder()
-        let callee = try EngineUnderTest(codecs: ["g729"], security: .off) { call, notes in
-            try await call.answer()
+        let called = try Self.callInG729 { call in
             call.startEcho()
             try await call.stay(.seconds(10))
-        }
-        defer { callee.close() }
-        let relay = try RTPEngine(first: callee.uri("ivr"))
-        defer { relay.stop() }
-        let caller = try EngineUnderTest(lines: [relay.line], codecs: ["pcma"], security: .off)
-        defer { caller.close() }
-        caller.call(CallRequest(target: "sip:g729@ringwright.test", line: "proxy")) { call, notes in
-            notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
+        } caller: { call, notes in
             try call.startRecording(folder.path("echoed.wav"), notes: notes)
             try await call.stay(.milliseconds(300))
             try await call.say("welcome")
             try await call.stay(.milliseconds(700))
         }
-        let calling = try #require(caller.reports(1, within: .seconds(20)).first, "\(relay.output)")
-        let called = try #require(callee.reports(1, within: .seconds(5)).first, "\(relay.output)")
-        #expect(calling.info.codec == "PCMA/8000" && called.info.codec == "G729/8000", "\(relay.output)")
         expectHeard("welcome", in: [folder.path("echoed.wav")], not: "probe", least: 0.7)
         #expect(called.info.media.received > 100 && called.info.media.lost <= 1)
     }
@@ -159,7 +148,7 @@ struct RTPEngineTests {
         let frames = Self.g729(in: Array(capture))
         #expect(frames.count > 1000 && frames.count % 10 == 0)
         try folder.write(frames, to: "welcome.g729")
-        try Self.callInG729() { call in
+        try Self.callInG729 { call in
             try await call.stay(.milliseconds(500))
             let end = try await call.play(PlaybackRequest([.file(path: folder.path("welcome.g729"))])).finished()
             #expect("\(end)" == "finished")
@@ -171,11 +160,11 @@ struct RTPEngineTests {
         expectHeard("welcome", in: [folder.path("played.wav")], not: "probe", least: 0.7)
     }
 
-    /// A call whose callee speaks G.729 with rtpengine, and its caller A-law.
-    private static func callInG729(
+    /// A call whose callee speaks G.729 with rtpengine, and its caller A-law; what the callee reports.
+    @discardableResult private static func callInG729(
         traces: TraceSettings? = nil, callee answer: @escaping @Sendable (Call) async throws -> Void,
         caller place: @escaping TestFlow
-    ) throws {
+    ) throws -> CallReport {
         let callee = try EngineUnderTest(codecs: ["g729"], security: .off, traces: traces) { call, _ in
             try await call.answer()
             try await answer(call)
@@ -193,6 +182,7 @@ struct RTPEngineTests {
         let called = try #require(callee.reports(1, within: .seconds(5)).first, "\(relay.output)")
         #expect(calling.info.codec == "PCMA/8000" && called.info.codec == "G729/8000", "\(relay.output)")
         #expect(calling.error == nil && called.error == nil)
+        return called
     }
 
     /// The frames of speech that came in a capture, in their order: of packets over IPv4 whose payload type is 18.
