@@ -72,6 +72,14 @@ private func decodeAll(_ message: Message) {
     if message.isRequest, let uri = try? message.requestURI() { decode(uri) }
     use((message.contentType, message.hasBody(ofType: "application/sdp"), message.rAck(), message.reasons()))
     use(DigestChallenge.all(in: message))
+    let content = message.multipartContent
+    if let description = content.description {
+        precondition(
+            message.bodyRange.start <= description.start && description.end <= message.bodyRange.end, "a part is in the body")
+    }
+    if message.isMultipart, let description = message.sessionDescription {
+        precondition(description.count < message.body.count, "a part is less than the whole")
+    }
     for kind in [HeaderKind.authorization, .proxyAuthorization] {
         if let row = message.firstRow(kind) { use(AuthParameters(Array(message[row.value])).all) }
     }

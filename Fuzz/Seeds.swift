@@ -35,7 +35,14 @@ private enum Seeds {
                 "PRACK sip:a@h SIP/2.0", "Via: SIP/2.0/TCP [2001:db8::1]:5060;branch=z9hG4bKs2;received=2001:db8::2;rport=4",
                 "From: <sip:a@h>;tag=1", "To: <sip:b@h>;tag=2", "Call-ID: s2", "CSeq: 3 PRACK", "RAck: 7 2 INVITE",
                 "Route: <sip:p1;lr>, <sip:p2;lr>", "Record-Route: <sip:p3;lr>", "Reason: Q.850;cause=16;text=\"bye\"",
-                "Session-Expires: 1800;refresher=uac", "Require: 100rel, timer", "Max-Forwards: 70")
+                "Session-Expires: 1800;refresher=uac", "Require: 100rel, timer", "Max-Forwards: 70"),
+            octets(
+                "INVITE sip:x@h SIP/2.0", "Via: SIP/2.0/UDP h;branch=z9hG4bKs3", "From: <sip:a@h>;tag=1", "To: <sip:x@h>",
+                "Call-ID: s3", "CSeq: 1 INVITE", "Content-Type: multipart/mixed;boundary=u",
+                body: "--u\r\nContent-Type: application/isup\r\nContent-Disposition: signal;handling=optional\r\n\r\nx\r\n"
+                    + "--u\r\nContent-Type: multipart/related;start=\"<r@h>\";boundary=\"v w\"\r\n\r\n--v w\r\n"
+                    + "c: multipart/alternative;boundary=a\r\nContent-ID: <r@h>\r\n\r\n--a\r\n"
+                    + "Content-Type: application/sdp\r\nContent-Transfer-Encoding: 8bit\r\n\r\nv=0\r\n--a--\r\n--v w--\r\n--u--")
         ]
 
     /// A name, and a value.

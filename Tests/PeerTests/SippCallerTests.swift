@@ -89,6 +89,8 @@ struct SippCallerTests {
             scenario: "caller-cancels-twice", reports: "B062", reaction: .ring, end: CallEnd(by: .caller, cause: .cancelled),
             notes: []),
         Row(scenario: "caller-octets-after-body", reports: "B086"),
+        Row(scenario: "caller-multipart", transport: .tcp),
+        Row(scenario: "caller-multipart"),
         Row(scenario: "caller-refused", reports: "B055", reaction: .busy, end: CallEnd(by: .callee, cause: .busy), notes: []),
         Row(scenario: "caller-redirected", reaction: .redirect, end: ourEnd, notes: []),
         Row(scenario: "caller-merged", reaction: .answerAndHangUp, end: ourEnd, notes: []),

@@ -95,7 +95,7 @@ struct DialogTests {
         #expect(extended.status == 420 && text(extended.headers) == "Unsupported: 100rel, foo\r\n")
         #expect(verdict(invite("Proxy-Require: bar")) == nil)
         let body = try #require(screening.refusal(of: try Message(parsing: invite("c: text/x").octets + [65])))
-        #expect(body.status == 415 && text(body.headers) == "Accept: application/sdp\r\n")
+        #expect(body.status == 415 && text(body.headers) == "Accept: \(screening.accept)\r\n")
         #expect(
             verdict(try Message(parsing: invite("c: text/x", "Content-Disposition: render;handling=optional").octets + [65]))
                 == nil)

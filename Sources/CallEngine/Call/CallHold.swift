@@ -64,7 +64,7 @@ extension Call {
         var status = response.status
         if (200..<300).contains(status) {
             update { $0.acknowledge(into: &$1) }
-            if let media, (try? media.receive(answer: response.body)) == nil { status = 488 }
+            if let media, (try? media.receive(answer: response.sessionDescription ?? [])) == nil { status = 488 }
         }
         glareWait = retryAfter
         if let renegotiation {

@@ -10,8 +10,8 @@ extension Call {
         do throws(MediaError) {
             let media = try shard.makeMedia(for: self, localIP: localIP)
             self.media = media
-            if invite.hasBody(ofType: "application/sdp") {
-                localDescription = try media.answer(invite.body)
+            if let offer = invite.sessionDescription {
+                localDescription = try media.answer(offer)
             } else {
                 isOfferless = true
                 localDescription = media.makeOffer()
@@ -107,11 +107,11 @@ extension Call {
         isOfferless = false
         // A re-INVITE without a usable answer changes nothing; a call without one has no media at all.
         let isFirst = !media.isReady
-        guard ack.hasBody(ofType: "application/sdp") else {
+        guard let answer = ack.sessionDescription else {
             return isFirst ? noAnswer("the ACK has no answer to our offer") : media.offerFailed()
         }
         do throws(MediaError) {
-            try media.receive(answer: ack.body)
+            try media.receive(answer: answer)
             answering?.resume(returning: nil)
         } catch {
             if isFirst { noAnswer("\(error)") } else { media.offerFailed() }

@@ -134,7 +134,7 @@ extension Call {
         finalStatus = response.status
         finalReason = response.reasonPhrase
         if times.ringing == nil { times.ringing = loop.now - started }
-        if response.hasBody(ofType: "application/sdp"), let media, (try? media.receive(answer: response.body)) != nil {
+        if let answer = response.sessionDescription, let media, (try? media.receive(answer: answer)) != nil {
             if state != .early { change(to: .early) }
         } else if state == .new {
             change(to: .ringing)
@@ -149,8 +149,8 @@ extension Call {
         finalReason = response.reasonPhrase
         finalResponse = response
         var failure: String?
-        if response.hasBody(ofType: "application/sdp") {
-            do throws(MediaError) { try media.receive(answer: response.body) } catch { failure = "\(error)" }
+        if let answer = response.sessionDescription {
+            do throws(MediaError) { try media.receive(answer: answer) } catch { failure = "\(error)" }
         } else if !media.isReady {
             failure = "the answer has no description of media"
         }

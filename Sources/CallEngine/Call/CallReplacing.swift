@@ -50,8 +50,8 @@ extension Call {
     /// `newcomer` has the INVITE that takes the place.
     private func change(farSideTo newcomer: Call, _ invite: Message, _ media: MediaSession) {
         do throws(MediaError) {
-            if invite.hasBody(ofType: "application/sdp") {
-                localDescription = try media.answer(another: invite.body)
+            if let offer = invite.sessionDescription {
+                localDescription = try media.answer(another: offer)
             } else {
                 localDescription = media.makeOfferToAnother()
                 isOfferless = true

@@ -14,8 +14,8 @@ extension Call {
         }
         guard let media else { return update { $0.refuse(488, source: source, into: &$1) } }
         do throws(MediaError) {
-            if request.hasBody(ofType: "application/sdp") {
-                localDescription = try media.answer(request.body)
+            if let offer = request.sessionDescription {
+                localDescription = try media.answer(offer)
             } else {
                 isOfferless = true
                 localDescription = media.makeOffer()
@@ -51,15 +51,15 @@ extension Call {
 
     /// UPDATE and PRACK may bring an offer, and PRACK the answer to the one in our reliable 183. Nothing changes when it is refused.
     private func receivedDescription(_ request: Message) -> (status: Int, headers: [UInt8], body: [UInt8]) {
-        guard request.hasBody(ofType: "application/sdp") else { return (200, [], []) }
+        guard let description = request.sessionDescription else { return (200, [], []) }
         guard let media else { return (488, [], []) }
         do throws(MediaError) {
             if request.method == .prack, isOfferless {
-                try media.receive(answer: request.body)
+                try media.receive(answer: description)
                 isOfferless = false
                 return (200, [], [])
             }
-            localDescription = try media.answer(request.body)
+            localDescription = try media.answer(description)
             return (200, [], localDescription)
         } catch {
             return (error.status, warningRow(error), [])

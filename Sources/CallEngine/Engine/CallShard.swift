@@ -92,7 +92,7 @@ package final class CallShard {
         }
         var writer = MessageWriter(capacity: 128)
         writer.header("Allow", text: screening.allow)
-        writer.append("Accept: application/sdp\r\n")
+        writer.header("Accept", text: screening.accept)
         writer.header("Supported", text: screening.done)
         writer.append(Self.eventRow)
         capabilityRows = writer.octets

@@ -76,9 +76,9 @@ package struct CallLadder: Sendable {
         row.label = Ladder.label(of: octets)
         if let message {
             row.detail = "\(message.header(.cSeq) ?? "")"
-            if message.hasBody(ofType: "application/sdp") {
+            if let description = message.sessionDescription {
                 row.label += " (SDP)"
-                row.detail += ", \(noteDescription(message.body))"
+                row.detail += ", \(noteDescription(description))"
             }
         }
         row.detail += ", \(record.transport.name), \(octets.count) octets"

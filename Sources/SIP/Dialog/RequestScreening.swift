@@ -57,21 +57,35 @@ package struct RequestScreening: Sendable {
             return Refusal(status: 420, headers: row("Unsupported", unknown.joined(separator: ", ")))
         }
         guard method == .invite || method == .update || method == .prack else { return nil }
-        if !request.bodyRange.isEmpty, !isReadable(request) {
-            return Refusal(status: 415, headers: row("Accept", bodyTypes.sorted().joined(separator: ", ")))
-        }
+        if let refusal = refusal(ofBody: request) { return refusal }
         if method == .invite, request.has(.accept), !request.values(.accept).contains(where: { accepts(request[$0]) }) {
             return Refusal(status: 406, headers: [])
         }
         return nil
     }
 
-    /// A body may be skipped when Content-Disposition says that handling is optional (section 20.11).
-    private func isReadable(_ request: Message) -> Bool {
-        if let encoding = request.header(.contentEncoding), encoding.lowercased() != "identity" { return false }
-        if readsSDP, request.hasBody(ofType: "application/sdp") { return true }
-        if let type = request.contentType, bodyTypes.contains(type) { return true }
-        return request.parameters(.contentDisposition)?["handling"].map { text($0).lowercased() } == "optional"
+    /// A body may be skipped when Content-Disposition says that handling is optional (section 20.11); so may parts of one.
+    private func refusal(ofBody request: Message) -> Refusal? {
+        guard !request.bodyRange.isEmpty else { return nil }
+        let isOptional =
+            request.parameters(.contentDisposition)?["handling"].map { equalsIgnoringCase($0, "optional".utf8) } == true
+        if let encoding = request.header(.contentEncoding), encoding.lowercased() != "identity" {
+            return isOptional ? nil : Refusal(status: 415, headers: row("Accept-Encoding", "identity"))
+        }
+        if readsSDP, request.hasBody(ofType: "application/sdp") { return nil }
+        if let type = request.contentType, bodyTypes.contains(type) { return nil }
+        if readsSDP, request.isMultipart {
+            let content = request.multipartContent
+            if content.isMalformed { return isOptional ? nil : Refusal(status: 400, headers: []) }
+            if content.isUnderstood { return nil }
+        }
+        return isOptional ? nil : Refusal(status: 415, headers: row("Accept", accept))
+    }
+
+    /// The value of Accept: what may stand in a body (RFC 5621 section 4 asks for multipart).
+    package var accept: String {
+        (bodyTypes.sorted() + (readsSDP ? ["multipart/alternative", "multipart/mixed", "multipart/related"] : []))
+            .joined(separator: ", ")
     }
 
     private func accepts(_ range: ArraySlice<UInt8>) -> Bool {

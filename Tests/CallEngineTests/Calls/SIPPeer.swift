@@ -11,6 +11,7 @@ final class SIPPeer {
         var status: Int
         var rows = ""
         var body = ""
+        var type = "application/sdp"
     }
 
     let ip: String
@@ -35,7 +36,7 @@ final class SIPPeer {
             var writer = MessageWriter()
             writer.response(answer.status, to: message, tag: Array("raw".utf8)[...], source: source)
             writer.append(Array("Contact: <sip:raw@\(ip)>\r\n\(answer.rows)".utf8))
-            writer.finish(body: Array(answer.body.utf8), type: "application/sdp")
+            writer.finish(body: Array(answer.body.utf8), type: answer.type)
             send(writer.octets, to: source)
         }
     }
@@ -78,11 +79,11 @@ final class SIPPeer {
     }
 
     /// The ACK for the 2xx to the latest INVITE; `body` answers an offer.
-    func acknowledge(_ response: Message, tag: String = "r", body: String = "") {
+    func acknowledge(_ response: Message, tag: String = "r", body: String = "", type: String = "application/sdp") {
         let octets =
             "ACK sip:bot@192.0.2.1 SIP/2.0\r\nVia: SIP/2.0/UDP \(ip):5060;branch=z9hG4bKack\(number)\r\nMax-Forwards: 70\r\n"
             + "From: <sip:raw@elsewhere.example>;tag=\(tag)\r\nTo: \(response.header("To") ?? "")\r\nCall-ID: \(text(response.callID))\r\n"
-            + "CSeq: \(response.cSeq) ACK\r\n\(body.isEmpty ? "" : "Content-Type: application/sdp\r\n")"
+            + "CSeq: \(response.cSeq) ACK\r\n\(body.isEmpty ? "" : "Content-Type: \(type)\r\n")"
             + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
         send(Array(octets.utf8))
         world.loop.run(for: .milliseconds(100))
