@@ -131,7 +131,7 @@ private func messages(_ stream: [UInt8], cut: (inout Int) -> Int) -> (messages: 
         at = end
         while let event = framer.next() {
             switch event {
-            case .message(let octets): found.append(octets)
+            case .message(let message): found.append(message.octets)
             case .ping, .pong: break
             case .broken: return (found, true)
             }

@@ -9,7 +9,7 @@ import Synchronization
 /// that waits for the next one, so that no kind of work starves another.
 ///
 /// Sockets that are read `paced` do not wake a busy loop for each datagram: what arrives gathers for up to `pace`, and one turn takes
-/// it all (see `TurnPacing`). Timers, jobs, streams and all other sockets are served as ever.
+/// it all (see `TurnPacing`); so does what comes by a stream again and again. Timers, jobs and all other sockets are served as ever.
 ///
 /// `@unchecked Sendable`: as its superclass; what other threads hand over goes through `inbox`.
 package final class EpollLoop: EventLoop, @unchecked Sendable {
@@ -254,7 +254,7 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
         guard slot < watchers.count, let watcher = watchers[slot], watcher.generation == UInt32(data >> 32) else { return }
         watcher.ready(event.events)
         // The kernel has stopped watching a paced one; it may have been closed by what it heard.
-        if watcher.isPaced, watchers[slot] === watcher, !pacing.gathers(watcher, readAt: clock) { watchAgain(watcher) }
+        if watcher.isPaced, watchers[slot] === watcher, !letsGather(watcher) { watchAgain(watcher) }
     }
 
     private func readGathered() {
@@ -262,7 +262,7 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
         for watcher in pacing.take(at: clock) where watchers[Int(watcher.descriptor)] === watcher {
             let (count, hasMore) = watcher.readGathered()
             guard watchers[Int(watcher.descriptor)] === watcher else { continue }
-            if count > 0 { pacing.keep(watcher, hasMore: hasMore) } else { watchAgain(watcher) }
+            if count > 0 { pacing.keep(watcher, hasMore: hasMore) } else { watcher.gatheringEnds() }
         }
     }
 
@@ -307,7 +307,12 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
 
     func change(_ watcher: Watcher, to events: EPOLL_EVENTS) { change(watcher, to: events.rawValue) }
 
-    private func watchAgain(_ watcher: Watcher) { change(watcher, to: EPOLLIN.rawValue | EPOLLONESHOT.rawValue) }
+    /// Whether input of a watcher that was just read gathers from now on; the kernel need not tell of it until `gatheringEnds`.
+    func letsGather(_ watcher: Watcher) -> Bool { pacing.gathers(watcher, readAt: clock) }
+
+    func endGathering(_ watcher: Watcher) { pacing.remove(watcher) }
+
+    func watchAgain(_ watcher: Watcher) { change(watcher, to: EPOLLIN.rawValue | EPOLLONESHOT.rawValue) }
 
     private func change(_ watcher: Watcher, to events: UInt32) {
         let result = rw_epoll_change(poller, EPOLL_CTL_MOD, watcher.descriptor, events, key(of: watcher))
@@ -317,7 +322,7 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
     /// Before the descriptor is closed.
     func unwatch(_ watcher: Watcher) {
         watchers[Int(watcher.descriptor)] = nil
-        if watcher.isPaced { pacing.remove(watcher) }
+        pacing.remove(watcher)
         let result = rw_epoll_change(poller, EPOLL_CTL_DEL, watcher.descriptor, 0, 0)
         precondition(result == 0, "a watched descriptor is removed")
     }
@@ -360,6 +365,8 @@ class Watcher {
     fileprivate(set) var generation: UInt32 = 0
     /// A busy loop lets it gather.
     fileprivate(set) var isPaced = false
+    /// When input was last there, in nanoseconds of the loop's clock.
+    final var lastRead = Int64.min / 2
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
@@ -368,8 +375,11 @@ class Watcher {
     /// `events`: EPOLLIN, EPOLLOUT, EPOLLERR, EPOLLHUP, EPOLLRDHUP
     func ready(_ events: UInt32) { fatalError("a kind of watcher reads or writes") }
 
-    /// Reads what a paced one has gathered; tells how much that was, and whether there may be more.
-    func readGathered() -> (count: Int, hasMore: Bool) { fatalError("a kind of paced watcher reads") }
+    /// Reads what has gathered; tells how much that was, and whether there may be more.
+    func readGathered() -> (count: Int, hasMore: Bool) { fatalError("a kind of watcher whose input gathers reads") }
+
+    /// Nothing has gathered: the kernel is to tell of input again.
+    func gatheringEnds() { fatalError("a kind of watcher whose input gathers is watched again") }
 
     /// The loop stops while this is open: close it without telling anybody.
     func loopEnds() { fatalError("a kind of watcher closes") }

@@ -3,7 +3,7 @@ import CLinux
 
 /// A datagram socket of the kernel.
 final class KernelDatagramSocket: DatagramSocket {
-    private let epoll: EpollLoop
+    fileprivate let epoll: EpollLoop
     private let buffers: LoopBuffers
     private let kernelSender: KernelDatagramSender
     private let descriptor: Int32
@@ -310,5 +310,6 @@ private final class DatagramWatcher: Watcher {
 
     override func ready(_ events: UInt32) { socket?.ready(events) }
     override func readGathered() -> (count: Int, hasMore: Bool) { socket?.readGathered() ?? (0, false) }
+    override func gatheringEnds() { socket?.epoll.watchAgain(self) }
     override func loopEnds() { socket?.close() }
 }

@@ -15,6 +15,8 @@ final class KernelStream: StreamConnection, TurnEnd {
     private var isConnecting = false
     private var isFinishing = false
     private var peerEnded = false
+    /// The kernel does not tell of input: the loop looks by itself.
+    private var isInputGathering = false
     private var watched = EPOLL_EVENTS(0)
     private var timer: LoopTimer?
 
@@ -127,11 +129,33 @@ final class KernelStream: StreamConnection, TurnEnd {
             guard let descriptor = watcher?.descriptor else { return }
             if isConnecting { return connected(descriptor) }
             if events & EPOLLOUT.rawValue != 0 { pump() }
-            if events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0, !isClosed { receive(descriptor) }
+            if events & (EPOLLIN.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0, !isClosed { read(descriptor) }
         }
     }
 
-    private func receive(_ descriptor: Int32) {
+    /// The kernel has told of input; in a busy loop what comes next gathers.
+    private func read(_ descriptor: Int32) {
+        guard receive(descriptor) > 0, !isInputGathering, isReading, let watcher, epoll.letsGather(watcher) else { return }
+        isInputGathering = true
+        watchWhatIsNeeded()
+    }
+
+    fileprivate func readGathered() -> (count: Int, hasMore: Bool) {
+        withExtendedLifetime(self) {
+            // What an earlier one of this look heard may have stopped the reading of this one, and so may its own input.
+            guard isInputGathering, let descriptor = watcher?.descriptor else { return (0, false) }
+            let count = receive(descriptor)
+            return (isInputGathering ? count : 0, count == LoopBuffers.streamBufferSize)
+        }
+    }
+
+    fileprivate func gatheringEnds() {
+        isInputGathering = false
+        watchWhatIsNeeded()
+    }
+
+    /// Reads once; returns how much came.
+    private func receive(_ descriptor: Int32) -> Int {
         let buffer = epoll.buffers.takeStreamBuffer()
         defer { epoll.buffers.giveBack(buffer) }
         switch SystemCall.attempt({ recv(descriptor, buffer.baseAddress, buffer.count, 0) }) {
@@ -139,9 +163,11 @@ final class KernelStream: StreamConnection, TurnEnd {
         case .done(let count):
             counters.receivedBytes += UInt64(count)
             onReceive?(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            return count
         case .notNow: break
         case .failed(let number): finish(with: .failed(SystemError(number, "receive from \(peerAddress)")))
         }
+        return 0
     }
 
     private func endOfInput() {
@@ -156,7 +182,7 @@ final class KernelStream: StreamConnection, TurnEnd {
         guard let watcher else { return }
         var events: UInt32 = 0
         if isConnecting || (!output.isEmpty && !isGathering) { events |= EPOLLOUT.rawValue }
-        if isReading, !peerEnded, !isConnecting { events |= EPOLLIN.rawValue }
+        if isReading, !peerEnded, !isConnecting, !isInputGathering { events |= EPOLLIN.rawValue }
         guard events != watched.rawValue else { return }
         watched = EPOLL_EVENTS(events)
         epoll.change(watcher, to: watched)
@@ -164,6 +190,10 @@ final class KernelStream: StreamConnection, TurnEnd {
 
     override func readingChanged() {
         loop.preconditionOnLoop()
+        if !isReading, isInputGathering, let watcher {
+            epoll.endGathering(watcher)
+            isInputGathering = false
+        }
         watchWhatIsNeeded()
     }
 
@@ -299,96 +329,7 @@ private final class StreamWatcher: Watcher {
     var stream: KernelStream?
 
     override func ready(_ events: UInt32) { stream?.ready(events) }
+    override func readGathered() -> (count: Int, hasMore: Bool) { stream?.readGathered() ?? (0, false) }
+    override func gatheringEnds() { stream?.gatheringEnds() }
     override func loopEnds() { stream?.loopEnds() }
-}
-
-/// A TCP listener of the kernel.
-final class KernelListener: StreamListener {
-    private let epoll: EpollLoop
-    private let watcher: ListenWatcher
-    private let options: StreamOptions
-    private var onAccept: ((StreamConnection) -> Void)?
-    private var pause: LoopTimer?
-
-    static func listen(
-        on loop: EpollLoop, address: SocketAddress, options: StreamOptions, onAccept: @escaping (StreamConnection) -> Void
-    ) throws(SystemError) -> KernelListener {
-        let descriptor = try KernelSocket.make(stream: true, for: address.ip, v6Only: options.v6Only)
-        return try KernelSocket.closing(descriptor) { () throws(SystemError) -> KernelListener in
-            try SystemCall.setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR")
-            if options.reusePort { try SystemCall.setOption(descriptor, SOL_SOCKET, SO_REUSEPORT, 1, "SO_REUSEPORT") }
-            try KernelSocket.bind(descriptor, to: address)
-            try SystemCall.check("listen \(address)") { CLinux.listen(descriptor, Int32(clamping: options.backlog)) }
-            let watcher = ListenWatcher(descriptor: descriptor)
-            let local = try KernelSocket.localAddress(descriptor)
-            try loop.watch(watcher, for: EPOLLIN)
-            return KernelListener(loop: loop, local: local, watcher: watcher, options: options, onAccept: onAccept)
-        }
-    }
-
-    private init(
-        loop: EpollLoop, local: SocketAddress, watcher: ListenWatcher, options: StreamOptions,
-        onAccept: @escaping (StreamConnection) -> Void
-    ) {
-        epoll = loop
-        self.watcher = watcher
-        self.options = options
-        self.onAccept = onAccept
-        super.init(loop: loop, localAddress: local)
-        watcher.listener = self
-    }
-
-    /// A few each turn.
-    fileprivate func ready() {
-        for _ in 0..<16 {
-            guard !isClosed else { return }
-            var address = KernelAddress()
-            let outcome = SystemCall.attempt { address.withPointer { rw_accept(watcher.descriptor, $0, $1) } }
-            switch outcome {
-            case .done(let descriptor): accept(Int32(descriptor), from: address.address)
-            case .notNow: return
-            case .failed(let number):
-                failures += 1
-                // Without descriptors or memory it would fail again at once: look again in a while.
-                if number == EMFILE || number == ENFILE || number == ENOBUFS || number == ENOMEM { return rest() }
-            }
-        }
-    }
-
-    private func accept(_ descriptor: Int32, from peer: SocketAddress) {
-        let local = (try? KernelSocket.localAddress(descriptor)) ?? localAddress
-        guard
-            let stream = try? KernelStream.accepted(
-                on: epoll, descriptor: descriptor, local: local, peer: peer, options: options)
-        else {
-            failures += 1
-            return
-        }
-        accepted += 1
-        onAccept?(stream)
-    }
-
-    private func rest() {
-        epoll.change(watcher, to: EPOLL_EVENTS(0))
-        pause = epoll.schedule(after: .milliseconds(100)) { self.epoll.change(self.watcher, to: EPOLLIN) }
-    }
-
-    override func close() {
-        loop.preconditionOnLoop()
-        guard !isClosed else { return }
-        isClosed = true
-        pause?.cancel()
-        epoll.unwatch(watcher)
-        SystemCall.close(watcher.descriptor)
-        watcher.listener = nil
-        onAccept = nil
-        loop.openSockets -= 1
-    }
-}
-
-private final class ListenWatcher: Watcher {
-    var listener: KernelListener?
-
-    override func ready(_ events: UInt32) { listener?.ready() }
-    override func loopEnds() { listener?.close() }
 }

@@ -1,4 +1,4 @@
-// When a busy loop reads its paced sockets: the kernel tells it of the first datagram, and from then on it looks by itself, once a
+// When a busy loop reads its paced sockets and streams: the kernel tells it of the first input, and from then on it looks by itself, once a
 // pace, until it finds nothing; as network drivers do with interrupts. It reads nothing itself.
 //
 //   watched    the kernel wakes the loop; what it woke for is read at once     -- the loop is busy -->  gathering
@@ -6,12 +6,14 @@
 
 import Basics
 
-/// The paced sockets of a loop that gather, and when they are looked at.
+/// The paced sockets and streams of a loop that gather, and when they are looked at.
 struct TurnPacing {
     /// Nanoseconds between two looks.
     let pace: Int64
     /// What is read out of turn after a quiet time, before the loop counts as busy: the messages of a call that is alone.
     static let burst: Int64 = 6
+    /// Input further apart than so many paces does not gather: the second look would find nothing.
+    static let density: Int64 = 2
     private(set) var gathering: [Watcher] = []
     private var lastLook = Int64.min / 2
     /// When the loop would have read so much, had it kept the pace.
@@ -31,7 +33,9 @@ struct TurnPacing {
     /// `watcher` was read at `now` because the kernel said so. Returns false when it is to be watched on, and keeps it otherwise.
     mutating func gathers(_ watcher: Watcher, readAt now: Instant) -> Bool {
         keptUntil = max(keptUntil, now.nanoseconds) + pace
-        guard keptUntil - now.nanoseconds > Self.burst * pace else { return false }
+        let isDense = now.nanoseconds - watcher.lastRead <= Self.density * pace
+        watcher.lastRead = now.nanoseconds
+        guard isDense, keptUntil - now.nanoseconds > Self.burst * pace else { return false }
         if gathering.isEmpty { lastLook = now.nanoseconds }
         gathering.append(watcher)
         return true
@@ -48,6 +52,7 @@ struct TurnPacing {
     /// `hasMore`: it holds more than was read; the next turn looks.
     mutating func keep(_ watcher: Watcher, hasMore: Bool) {
         gathering.append(watcher)
+        watcher.lastRead = lastLook
         if hasMore { lastLook -= pace }
     }
 

@@ -57,7 +57,7 @@ final class SIPStreams {
     static let restLimit = Duration.seconds(32)
 
     var counters = SignalingCounters()
-    var onMessage: (([UInt8], Hop, SocketAddress) -> Void)?
+    var onMessage: ((Message, Hop) -> Void)?
     /// The head of a message at which a stream had to be given up, for an answer before it is closed.
     var onBroken: ((ParseError, [UInt8], Hop) -> Void)?
     /// A stream ended that had not been asked to: whoever waits for an answer on it learns it.
@@ -145,10 +145,10 @@ final class SIPStreams {
         entry.framer.append(bytes)
         while let event = entry.framer.next() {
             switch event {
-            case .message(let octets):
+            case .message(let message):
                 counters.received += 1
                 entry.hasSpoken = true
-                onMessage?(octets, entry.hop, entry.stream.localAddress)
+                onMessage?(message, entry.hop)
             case .ping:
                 entry.hasSpoken = true
                 entry.stream.send([13, 10])

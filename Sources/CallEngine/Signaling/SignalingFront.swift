@@ -81,7 +81,7 @@ package final class SignalingFront {
             close()
             throw error
         }
-        streams.onMessage = { [weak self] octets, hop, local in self?.received(octets, from: hop) }
+        streams.onMessage = { [weak self] message, hop in self?.onMessage?(message, hop) }
         streams.onBroken = { [weak self] error, head, hop in self?.refuse(error, head, hop) }
         streams.onEnd = { [weak self] hop, end in self?.ended(hop, end) }
         streams.opener = { [weak self] hop in self?.openStream(to: hop) }

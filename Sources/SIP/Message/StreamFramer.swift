@@ -6,8 +6,8 @@
 package struct StreamFramer: Sendable {
     /// What the stream holds next.
     package enum Event: Sendable {
-        /// The octets of one whole message.
-        case message([UInt8])
+        /// One whole message.
+        case message(Message)
         /// CRLF CRLF while no message was open: answer with CRLF (RFC 5626).
         case ping
         /// CRLF by itself.
@@ -23,7 +23,7 @@ package struct StreamFramer: Sendable {
     private var searched = 0
     /// How long the message is whose head is there and whose body is not; 0: no head was read.
     private var expected = 0
-    /// Heads that were parsed: one for each message, in however many pieces it came.
+    /// Heads that were parsed before their body was there: at most one for each message, in however many pieces it came.
     package private(set) var headsRead = 0
     private var isBroken = false
 
@@ -54,10 +54,11 @@ package struct StreamFramer: Sendable {
             guard let bodyStart = headEnd() else {
                 return pending.count - start > limits.headSize ? fail(.tooLarge, head: []) : nil
             }
+            if let message = wholeMessage(bodyStart: bodyStart) { return taken(message) }
             let head = Array(pending[start..<bodyStart])
             guard head.count <= limits.headSize else { return fail(.tooLarge, head: head) }
             headsRead += 1
-            switch StreamFramer.bodyLength(head) {
+            switch bodyLength(head) {
             case .success(let length):
                 guard head.count + length <= limits.messageSize else { return fail(.tooLarge, head: head) }
                 expected = head.count + length
@@ -65,11 +66,52 @@ package struct StreamFramer: Sendable {
             }
         }
         guard pending.count - start >= expected else { return nil }
-        let message = Array(pending[start..<start + expected])
-        start += expected
+        do throws(ParseError) {
+            return taken(try Message(parsing: Array(pending[start..<start + expected]), limits: limits))
+        } catch {
+            return fail(error.fault, head: [])
+        }
+    }
+
+    private mutating func taken(_ message: Message) -> Event {
+        start += message.octets.count
         searched = start
         expected = 0
         return .message(message)
+    }
+
+    /// The usual case: all of a message is there, and its head says its length in a way that a glance finds. It is parsed once.
+    /// Nil when that is not so, or not sure.
+    private func wholeMessage(bodyStart: Int) -> Message? {
+        guard let length = statedLength(before: bodyStart), bodyStart - start <= limits.headSize,
+            bodyStart - start + length <= limits.messageSize, pending.count - bodyStart >= length,
+            let message = try? Message(parsing: Array(pending[start..<bodyStart + length]), limits: limits),
+            message.contentLength == length, message.bodyRange == OctetRange(bodyStart - start, bodyStart - start + length),
+            message.defect?.fault != .contentLength
+        else { return nil }
+        return message
+    }
+
+    /// What the first line says that looks like Content-Length: a number below a million and nothing else.
+    private func statedLength(before bodyStart: Int) -> Int? {
+        pending.withUnsafeBufferPointer { (octets) -> Int? in
+            guard let base = octets.baseAddress else { return nil }
+            var at = start
+            while true {
+                at = Octet.first(Octet.lf, base, at, bodyStart) + 1
+                guard at < bodyStart else { return nil }
+                let first = base[at] | 0x20
+                guard first == UInt8(ascii: "c") || first == UInt8(ascii: "l") else { continue }
+                let colon = Octet.first(Octet.colon, base, at, bodyStart)
+                guard HeaderKind.of(base, OctetRange(at, colon)) == .contentLength else { continue }
+                var cursor = Cursor(base, OctetRange(colon + 1, bodyStart))
+                cursor.skipBlanks()
+                guard let length = cursor.number(upTo: 999_999), cursor.current == Octet.cr || cursor.current == Octet.lf else {
+                    return nil
+                }
+                return Int(length)
+            }
+        }
     }
 
     private mutating func fail(_ fault: ParseError.Fault, head: [UInt8]) -> Event {
@@ -113,21 +155,26 @@ package struct StreamFramer: Sendable {
 
     /// One past the empty line: LF CRLF or LF LF.
     private mutating func headEnd() -> Int? {
-        var at = max(searched, start)
-        defer { searched = max(start, min(at, pending.count - 3)) }
-        while at < pending.count {
-            if pending[at] == Octet.lf {
-                if at + 1 < pending.count, pending[at + 1] == Octet.lf { return at + 2 }
-                if at + 2 < pending.count, pending[at + 1] == Octet.cr, pending[at + 2] == Octet.lf { return at + 3 }
+        let from = max(searched, start)
+        let end = pending.withUnsafeBufferPointer { (octets) -> Int? in
+            guard let base = octets.baseAddress else { return nil }
+            let count = octets.count
+            var at = from
+            while true {
+                at = Octet.first(Octet.lf, base, at, count)
+                if at + 1 < count, base[at + 1] == Octet.lf { return at + 2 }
+                if at + 2 < count, base[at + 1] == Octet.cr, base[at + 2] == Octet.lf { return at + 3 }
+                guard at < count else { return nil }
+                at += 1
             }
-            at += 1
         }
-        return nil
+        searched = max(start, (end ?? pending.count) - 3)
+        return end
     }
 
-    private static func bodyLength(_ head: [UInt8]) -> Result<Int, ParseError> {
+    private func bodyLength(_ head: [UInt8]) -> Result<Int, ParseError> {
         do throws(ParseError) {
-            let message = try Message(parsing: head)
+            let message = try Message(parsing: head, limits: limits)
             if let defect = message.defect, defect.fault == .contentLength { return .failure(defect) }
             return .success(message.contentLength ?? 0)
         } catch {

@@ -59,7 +59,7 @@ final class StreamChannels: ConnectionChannels {
         while let event = link.framer.next() {
             switch event {
             case .message(let message):
-                message.withUnsafeBytes { user.received($0, from: link.peer, on: link, at: loop.now) }
+                message.octets.withUnsafeBytes { user.received($0, from: link.peer, on: link, at: loop.now) }
             case .ping: link.stream.send([13, 10])
             case .pong: break
             case .broken(let error, _):
