@@ -47,16 +47,17 @@ import Testing
     @Test(arguments: [
         ("Content-Length: 2\r\n", 2, false), ("l: 2\r\n", 2, false), ("CONTENT-LENGTH \t: 2 \r\n", 2, false),
         ("Content-Length:\r\n 2\r\n", 2, false), ("Content-Length: 2\nContact: <sip:c@d>\n", 2, false), ("", 0, false),
-        ("Content-Length: 0002\r\nl: 2\r\n", 2, false), ("Content-Length: 2\r\nl: 3\r\n", 0, true), ("Content-Length: 2;x\r\n", 0, true),
-        ("Content-Length: -2\r\n", 0, true), ("Content-Length: 99999999\r\n", 0, true), ("Content-Language: de\r\nl:2\r\n", 2, false),
+        ("Content-Length: 0002\r\nl: 2\r\n", 2, false), ("Content-Length: 2\r\nl: 3\r\n", 0, true),
+        ("Content-Length: 2;x\r\n", 0, true), ("Content-Length: -2\r\n", 0, true),
+        ("Content-Length: 99999999\r\n", 0, true), ("Content-Language: de\r\nl:2\r\n", 2, false)
     ])
     func aLengthIsTheSameHoweverItIsWritten(row: String, length: Int, breaks: Bool) {
-        let first = Array("MESSAGE sip:a@b SIP/2.0\r\nSubject: x\r\n\(row)\r\nab".utf8)
-        let stream = first.dropLast(2 - length) + Vectors.invite
+        let first = Array("MESSAGE sip:a@b SIP/2.0\r\nSubject: x\r\n\(row)\r\nab".utf8).dropLast(2 - length)
+        let stream = first + Vectors.invite
         for size in [1, 7, stream.count] {
             let result = messages(Array(stream), by: size)
             #expect(result.isBroken == breaks, "\(size) octets at a time")
-            #expect(result.found == (breaks ? [] : [Array(first.dropLast(2 - length)), Vectors.invite]), "\(size) octets at a time")
+            #expect(result.found == (breaks ? [] : [Array(first), Vectors.invite]), "\(size) octets at a time")
         }
     }
 }
