@@ -1,4 +1,5 @@
-// `ringwright serve`: answers calls until SIGTERM. The first one drains, the second ends at once.
+// `ringwright serve`: answers calls until SIGTERM. The first one drains, the second ends at once; with a report its half of the figures is
+// written then.
 
 import Foundation
 import Reactor
@@ -8,6 +9,7 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
     let options = try ServeOptions(arguments)
     let (rules, warnings) = try options.loadRules()
     for warning in warnings { Terminal.note("\(warning)") }
+    if let folder = options.report { try OutputFolder.make(folder) }
     ProcessSignal.ignoreBrokenPipes()
     _ = try? DescriptorLimit.raise()
     if let warning = rules.certificateWarning { Terminal.note("warning: \(warning)") }
@@ -18,7 +20,8 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
     defer { logThread.stop() }
     let log = logThread.log
     let server = try RunningServer(
-        rules, version: Program.version, loopCount: ProcessInfo.processInfo.activeProcessorCount, log: log)
+        rules, version: Program.version, loopCount: ProcessInfo.processInfo.activeProcessorCount, log: log,
+        counts: options.report != nil)
     let files: WorkerPool
     do throws(SystemError) {
         files = try WorkerPool(name: "files", threads: 1, limit: 64)
@@ -35,39 +38,52 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
                 Reloader(options, rules: rules, loop: server.control, workers: files, log: log) { server.use($0) },
                 on: server.control)
             reloader.onLoop.start()
+            let kept = options.report.map { folder in
+                LoopBound(
+                    KeptReport(folder, loop: server.control, workers: files, log: log) { server.counted }, on: server.control)
+            }
+            kept?.onLoop.start()
+            let stop = {
+                reloader.onLoop.stop()
+                kept?.onLoop.stop()
+            }
             var isDraining = false
             do throws(SystemError) {
                 _ = try SignalSource(loop: server.control, signals: [.terminate, .interrupt, .hangup]) { signal in
                     if signal == .hangup { return reloader.onLoop.reloadConfiguration() }
                     if isDraining {
                         cut.withLock { $0 = server.activeCalls }
-                        reloader.onLoop.stop()
+                        stop()
                         return end.fire()
                     }
                     isDraining = true
                     Terminal.note("no new calls; waiting for \(server.activeCalls) to end (again: end them)")
+                    let stopping = LoopBound(stop, on: server.control)
                     server.drain {
-                        reloader.onLoop.stop()
+                        stopping.onLoop()
                         end.fire()
                     }
                 }
                 // Whoever reads this may send a signal.
                 announce(server)
             } catch {
-                reloader.onLoop.stop()
+                stop()
                 continuation.resume(returning: .failure(error))
             }
         }
     }
-    server.close()
+    let calls = cut.withLock { $0 }
+    let report = server.close(wasCut: calls > 0)
     files.stop()
     if case .failure(let error) = watch {
         throw CommandFailure(.unable, "\(error)", mend: "ringwright doctor looks for the cause")
     }
     // A run that was cut short is no success.
-    let calls = cut.withLock { $0 }
     if calls > 0 { Terminal.note("\(calls) \(calls == 1 ? "call was" : "calls were") ended") }
-    return calls > 0 ? .failed : .passed
+    let status: ExitStatus = calls > 0 ? .failed : .passed
+    guard let folder = options.report, let report else { return status }
+    try LoadFiles.write(report, title: KeptReport.title, into: folder)
+    return max(status, Terminal.show(LoadCommand.outcome(ofFarEnd: report, json: options.json)))
 }
 
 private func announce(_ server: RunningServer) {

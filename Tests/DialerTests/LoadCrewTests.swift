@@ -58,13 +58,13 @@ import Testing
                     media: MediaReport(), score: nil),
                 at: now + .milliseconds(10), since: start)
         }
+        statistics.sentAgain(3, at: start + .seconds(4), since: start)
         return statistics
     }
 
     static func report(_ statistics: LoadStatistics) -> LoadReport {
         LoadReport(
-            statistics: statistics, health: GeneratorHealth(), retransmissions: 3, elapsed: .seconds(10), wasCut: false,
-            plannedCalls: 100, plannedRate: 10)
+            statistics: statistics, elapsed: .seconds(10), plannedCalls: 100, plannedRate: 10)
     }
 
     @Test(arguments: StoreKind.available) func allBeginTogetherAndTellTheSame(on kind: StoreKind) throws {
@@ -95,14 +95,20 @@ import Testing
         let reports = try members.map { try #require(try $0.merged?.get()) }
         #expect(reports.map(\.json) == [JSONText](repeating: reports[0].json, count: 3))
         let report = reports[0]
-        #expect((report.statistics.placed, report.statistics.failed, report.retransmissions) == (600, 3, 9))
+        #expect((report.statistics.placed, report.statistics.failed, report.statistics.retransmissions) == (600, 3, 9))
         #expect(report.statistics.byStatus == [503: 3])
         #expect(report.statistics.answer.count == 597)
         #expect((report.statistics.answer.quantile(0.99) + 500) / 1000 == 300)
         #expect((report.statistics.answer.quantile(0.1) + 500) / 1000 == 100)
         #expect(abs((report.statistics.rateAchieved ?? 0) - 599.0 / 9) < 0.01)
         #expect(report.statistics.series.intervals.map(\.placed).reduce(0, +) == 600)
-        #expect(report.statistics.series.intervals[8].peak == 600)
+        let intervals = report.statistics.series.intervals
+        #expect(intervals[8].peak == 600)
+        #expect(intervals[4].retransmissions == 9 && intervals.map(\.retransmissions).reduce(0, +) == 9)
+        // In the first second only the first worker's calls: 100 ms each.
+        #expect(intervals[0].answer.count > 5 && (intervals[0].answer.quantile(0.999) + 500) / 1000 == 100)
+        #expect(intervals[5].answer.maximum == 300_000)
+        #expect(intervals.map(\.answer.count).reduce(0, +) == 597)
         #expect(report.health.limitsHit == [])
         #expect(report.workers.map(\.placed) == [100, 200, 300])
     }

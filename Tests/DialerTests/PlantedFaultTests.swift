@@ -80,9 +80,8 @@ struct PlantedFault: Sendable, CustomTestStringConvertible {
         var health = GeneratorHealth()
         health.seconds = 10
         var report = LoadReport(
-            statistics: LoadStatistics(), health: health, retransmissions: 0, elapsed: .seconds(10), wasCut: false,
-            plannedCalls: plan.plannedCalls, plannedRate: plan.plannedRate)
-        report.add(driver.statistics, driver.pacer, heldBack: driver.heldBack)
+            health: health, elapsed: .seconds(10), plannedCalls: plan.plannedCalls, plannedRate: plan.plannedRate)
+        report.add(driver.share())
         marks.complete(&report, engine)
         fault.health(&report.health)
         _ = world.finish()

@@ -91,11 +91,46 @@ import Testing
         other.ended(outcome(.status(503), answer: nil, received: 100, lost: 100, score: nil), at: start, since: start)
         statistics.merge(other, together: true)
         statistics.failedLater(.cause("bye-timeout"), at: start + .seconds(1), since: start)
-        let lines = statistics.series.table.split(separator: "\n")
-        #expect(lines.count == 3)
-        #expect(lines[0].hasSuffix(",answer_ms_max,lost_percent,jitter_ms_mean,mos_mean,one_way,failures"))
-        #expect(lines[1] == "0,1,2,4,3,200.0,300.0,31.25,2.0,3.5,0,503=3 no-answer=1")
-        #expect(lines[2] == "1,0,1,1,0,5.0,5.0,,,,1,bye-timeout=1")
+        statistics.byeAnswered(after: .milliseconds(8), at: start + .seconds(1), since: start)
+        statistics.sentAgain(2, at: start + .seconds(1), since: start)
+        let lines = statistics.series.table.split(separator: "\n").map {
+            $0.split(separator: ",", omittingEmptySubsequences: false)
+        }
+        #expect(lines.count == 3 && lines.allSatisfy { $0.count == lines[0].count })
+        func row(_ index: Int) -> [Substring: Substring] { Dictionary(uniqueKeysWithValues: zip(lines[0], lines[index + 1])) }
+        let (first, second) = (row(0), row(1))
+        for (name, value) in [
+            ("second", "0"), ("placed", "1"), ("answered", "2"), ("failed", "4"), ("peak_concurrency", "3"),
+            ("ringing_ms_p50", ""), ("answer_ms_p50", "100.4"), ("answer_ms_p99.9", "300.0"), ("answer_ms_max", "300.0"),
+            ("answer_ms_mean", "200.0"), ("bye_ms_p99", ""), ("retransmissions", "0"), ("sent", "600"), ("received", "275"),
+            ("lost", "125"), ("lost_percent", "31.25"), ("jitter_ms_mean", "2.0"), ("mos_mean", "3.5"), ("mos_p5", "3.01"),
+            ("one_way", "0"), ("failures", "503=3 no-answer=1")
+        ] { #expect(first[Substring(name)] == Substring(value), "\(name)") }
+        for (name, value) in [
+            ("second", "1"), ("answered", "1"), ("failed", "1"), ("answer_ms_p50", "5.0"), ("bye_ms_p99", "8.0"),
+            ("retransmissions", "2"), ("lost_percent", ""), ("mos_mean", ""), ("one_way", "1"), ("failures", "bye-timeout=1")
+        ] { #expect(second[Substring(name)] == Substring(value), "\(name)") }
+        let objects = statistics.series.lines.split(separator: "\n")
+        #expect(objects.count == 2)
+        #expect(objects[0].contains(#""by_status":{"503":3},"by_cause":{"no-answer":1}"#), "\(objects[0])")
+        #expect(objects[1].contains(#""bye":{"p50":8.0,"p90":8.0,"p99":8.0,"p99.9":8.0,"max":8.0}"#), "\(objects[1])")
+        #expect(objects[1].contains(#""retransmissions":2"#))
+    }
+
+    /// After a merge, each interval knows as much as if there had been one loop.
+    @Test func intervalsAreMergedBucketByBucket() {
+        var (one, other, both) = (IntervalSeries(), IntervalSeries(), IntervalSeries())
+        for value in 0..<3000 {
+            let time = Duration.milliseconds(value)
+            if value % 2 == 0 { one.at(time) { $0.answer.record(Int64(value)) } }
+            if value % 2 == 1 { other.at(time) { $0.answer.record(Int64(value)) } }
+            both.at(time) { $0.answer.record(Int64(value)) }
+        }
+        one.merge(other)
+        #expect(one == both)
+        for second in 0..<2400 { both.at(.seconds(second)) { $0.retransmissions += 1 } }
+        #expect(both.length == 2)
+        #expect(both.intervals[0].answer.count == 2000 && both.intervals[0].retransmissions == 2)
     }
 
     @Test func theCulpritIsNamed() {

@@ -47,7 +47,7 @@ package final class Call {
     package var requestURI: URI? { try? session?.machine.invite.requestURI() }
 
     /// Which lets go of the call when it leaves.
-    let shard: CallShard
+    package let shard: CallShard
     /// The SIP side; nil only while an outgoing call looks for its target's address.
     @exclusivity(unchecked) var session: CallSession?
     /// The RTP side; nil while there is no address to describe it by.

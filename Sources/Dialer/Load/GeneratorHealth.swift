@@ -21,6 +21,8 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
         case queues
         /// `--concurrency` held calls back.
         case concurrency
+        /// `limits` of the configuration refused calls.
+        case admission
         /// Messages or packets that the system did not take.
         case sending
         /// This machine named an address of its own under which no audio finds it.
@@ -37,6 +39,7 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
             case .descriptors: "raise the limit (ulimit -n): a call takes two descriptors"
             case .queues: "raise net.core.rmem_max, or lower the rate"
             case .concurrency: "raise --concurrency; for a fixed number of callers use --users"
+            case .admission: "raise limits.calls (--max-calls) and limits.calls-per-second of this side"
             case .address: "set sip.external to the address under which the target sees this machine, or listen on that one"
             case .lostWorker: "see why that worker ended; its calls after its last sign are in no figure"
             case .sending: "look for a firewall, a full interface or a wrong route on this machine"
@@ -50,6 +53,8 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
     package var lateness = Histogram()
     package var lateStarts: UInt64 = 0
     package var heldBack: UInt64 = 0
+    /// Calls that came in and that `limits` refused.
+    package var turnedAway: UInt64 = 0
     /// Seconds that were looked at, those in which a loop worked nearly without pause, and those in which it waited for a processor.
     package var seconds = 0
     package var busySeconds = 0
@@ -82,6 +87,7 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
         if lackedDescriptors > 0 { limits.append(.descriptors) }
         if dropped > 0 { limits.append(.queues) }
         if heldBack > 0 { limits.append(.concurrency) }
+        if turnedAway > 0 { limits.append(.admission) }
         if sendFailures > 0 { limits.append(.sending) }
         if misaddressed > 0 { limits.append(.address) }
         if lostWorkers > 0 { limits.append(.lostWorker) }
@@ -94,6 +100,7 @@ package struct GeneratorHealth: Equatable, Codable, Sendable {
         lateness.merge(other.lateness)
         lateStarts += other.lateStarts
         heldBack += other.heldBack
+        turnedAway += other.turnedAway
         // A machine that was short spoils the run, however many were not.
         if other.busyShare > busyShare {
             (seconds, busySeconds, starvedSeconds) = (other.seconds, other.busySeconds, other.starvedSeconds)
@@ -133,12 +140,13 @@ package struct GeneratorWatch {
     private static func busy(_ loop: EpollLoop) -> Int64 { loop.runAndWait { loop.metrics.busy } }
 
     /// A second, more or less, has passed.
-    package mutating func look(_ loops: [EpollLoop], at now: Instant) {
+    /// - Parameter counts: whether something was to be done in it.
+    package mutating func look(_ loops: [EpollLoop], at now: Instant, counts: Bool = true) {
         let busyNow = loops.map(Self.busy)
         let waitedNow = Self.waits(loops)
         defer { (busy, waited, last) = (busyNow, waitedNow, now) }
         health.cpu = Self.cpuSeconds - cpuBefore
-        guard let last, now > last else { return }
+        guard counts, let last, now > last else { return }
         let passed = Double((now - last).nanoseconds)
         health.seconds += 1
         // A loop's turns count the time in which its thread had no processor, too: that is told first.
@@ -147,11 +155,11 @@ package struct GeneratorWatch {
         if wait > 0.25 { health.starvedSeconds += 1 } else if work > 0.95 { health.busySeconds += 1 }
     }
 
-    /// What is known at the end.
+    /// What is known at this moment.
     package mutating func finish() -> GeneratorHealth {
         health.cpu = Self.cpuSeconds - cpuBefore
         let dropped = Self.socketDrops
-        health.dropped += dropped > droppedBefore ? dropped - droppedBefore : 0
+        health.dropped = dropped > droppedBefore ? dropped - droppedBefore : 0
         health.residentBytes = Self.residentBytes
         return health
     }

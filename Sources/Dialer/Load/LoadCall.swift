@@ -55,34 +55,13 @@ final class LoadCall {
         timer = call.loop.schedule(after: hold) { [unowned self] in hangUp() }
     }
 
-    /// A BYE of ours follows the end of an answered call that the far side did not end itself.
     private func noteEnd(_ state: CallState) {
-        guard case .ended(let end) = state, call.answeredAt != nil, end.by != .callee else { return }
-        driver.expectBye()
+        if case .ended(let end) = state { driver.tally.noteEnd(of: call, end) }
     }
 
     func hangUp() { call.hangUp(.normal) }
 
     private func result(of end: CallEnd, _ flow: FlowOutcome?) -> LoadOutcome {
-        let wasAnswered = call.answeredAt != nil
-        let media = call.mediaReport
-        let failure = failure(end, flow, wasAnswered)
-        if failure != nil { call.isCountedAsFailed = true }
-        var outcome = LoadOutcome(
-            failure: failure, wasAnswered: wasAnswered, timings: call.times, media: media,
-            score: media.received > 0 ? plan.score(media, call.finalCodec) : nil)
-        outcome.isMisaddressed = outcome.isOneWay && call.seenAddress != nil
-        return outcome
-    }
-
-    private func failure(_ end: CallEnd, _ flow: FlowOutcome?, _ wasAnswered: Bool) -> LoadOutcome.Failure? {
-        if let flow {
-            if flow.result == .passed { return nil }
-            if flow.expectations.contains(where: { !$0.passed }) { return .cause("expectation") }
-        } else if wasAnswered, end.cause == .normal {
-            return nil
-        }
-        if !wasAnswered, end.by == .callee, call.finalStatus >= 300 { return .status(call.finalStatus) }
-        return .cause(end.cause.rawValue)
+        LoadOutcome(of: call, end, flow, score: plan.score)
     }
 }

@@ -27,7 +27,9 @@ package final class LoadCrew {
     private var seed: UInt64 = 0
     private var stage = Stage.coming
     private var start = Instant.zero
-    private var figures: String?
+    private var figures: LoadFigures?
+    /// The series as it was told last.
+    private var told = IntervalSeries()
     /// The others' counts, and since when each has been the same by this machine's clock.
     private var seen: [Int: (beat: Int, since: Instant)] = [:]
     private var timer: LoopTimer?
@@ -58,11 +60,11 @@ package final class LoadCrew {
     }
 
     /// What is to be seen while the run goes on.
-    package func show(_ progress: LoadProgress) { figures = LoadFigures(progress, start: start).text }
+    package func show(_ progress: LoadProgress) { figures = LoadFigures(progress, start: start) }
 
     /// This worker's part is over; `then` gets the report of all when theirs are.
     package func finish(_ report: LoadReport, then: @escaping (Result<LoadReport, StoreError>) -> Void) {
-        figures = LoadFigures(report, start: start).text
+        figures = LoadFigures(report, start: start)
         stage = .over(report, then)
         timer?.cancel()
         beat()
@@ -99,13 +101,18 @@ package final class LoadCrew {
         let dead = seen.filter { asked - $0.value.since >= arrival.lease }.mapValues(\.beat)
         var isOver = false
         if case .over = stage { isOver = true }
-        let (id, figures, over, workers, wall) = (id, figures, isOver, arrival.workers, loop.wallClock)
+        var news = LoadStore.News(figures: figures?.text, isOver: isOver)
+        let series = figures?.statistics.series ?? told
+        news.intervals = series.changes(since: told).compactMap { place, interval in interval.text.map { (place, $0) } }
+        let (id, told, workers, wall) = (id, news, arrival.workers, loop.wallClock)
         let bound = LoopBound(self, on: loop)
         database.perform { connection throws(StoreError) in
-            try LoadStore.beat(
-                id, figures: figures, isOver: over, dead: dead, workers: workers, at: wall, connection)
+            try LoadStore.beat(id, told, dead: dead, workers: workers, at: wall, connection)
         } then: { result in
-            bound.run { $0.heard(result, asked: asked) }
+            bound.run { crew in
+                if case .success = result { crew.told = series }
+                crew.heard(result, asked: asked)
+            }
         }
     }
 
@@ -159,9 +166,7 @@ package final class LoadCrew {
         timer?.cancel()
         let bound = LoopBound(self, on: loop)
         database.perform { connection throws(StoreError) in
-            try LoadStore.figures(connection).map {
-                (id: $0.id, isOver: $0.isOver, figures: $0.figures.flatMap { LoadFigures(text: $0) })
-            }
+            try LoadStore.figures(connection)
         } then: { result in
             bound.run { $0.merged(result) }
         }

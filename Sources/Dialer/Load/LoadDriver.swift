@@ -7,7 +7,7 @@ import Reactor
 
 /// Belongs to its shard's loop.
 package final class LoadDriver {
-    package private(set) var statistics = LoadStatistics()
+    package var statistics: LoadStatistics { tally.statistics }
     /// Starts that waited for a free place among `concurrency`.
     package private(set) var heldBack: UInt64 = 0
     package private(set) var pacer: Pacer
@@ -19,9 +19,9 @@ package final class LoadDriver {
     private let limit: Int
     private var random: SeededRandom
     private var timer: LoopTimer?
-    /// Calls of this loop that run, their flows included, and BYEs that wait for their answer.
+    let tally: CallTally
+    /// Calls of this loop that run, their flows included.
     private var active = 0
-    private var byes = 0
     private var calls: [ObjectIdentifier: LoadCall] = [:]
     /// Users that wait to call again; each counts until it may call no more.
     private var waitingUsers = 0
@@ -60,7 +60,15 @@ package final class LoadDriver {
                 until: plan.duration?.seconds, seed: plan.seed)
         }
         pacer = Pacer(stream, start: start)
-        shard.onBye = { [weak self] call, duration in self?.byeEnded(call, duration) }
+        tally = CallTally(shard, start: start)
+        tally.onBye = { [weak self] in self?.endIfOver() }
+    }
+
+    /// What it came to so far.
+    /// - Parameter interval: since the last time.
+    package func share(every interval: Duration = .zero) -> LoadShare {
+        tally.look(every: interval)
+        return LoadShare(statistics: statistics, lateness: pacer.lateness, late: pacer.late, heldBack: heldBack)
     }
 
     /// Begins.
@@ -130,12 +138,12 @@ package final class LoadDriver {
         active += 1
         do throws(CallControlError) {
             let call = try shard.place(plan.request)
-            statistics.started(at: now, since: pacer.start, active: activeCalls())
+            tally.began(active: activeCalls())
             let kept = LoadCall(call, plan, hold: plan.flow == nil ? plan.hold.draw(&random) : .zero, driver: self)
             calls[ObjectIdentifier(kept)] = kept
             kept.begin()
         } catch {
-            statistics.started(at: now, since: pacer.start, active: activeCalls())
+            tally.began(active: activeCalls())
             let outcome = LoadOutcome(
                 failure: .cause("error"), wasAnswered: false, timings: CallTimings(), media: MediaReport(), score: nil)
             // In a later turn: a user who calls again at once must not do so inside of this.
@@ -143,13 +151,10 @@ package final class LoadDriver {
         }
     }
 
-    /// A call of ours sends BYE: the run waits for its answer.
-    func expectBye() { byes += 1 }
-
     func ended(_ call: LoadCall?, _ outcome: LoadOutcome) {
         if let call { calls[ObjectIdentifier(call)] = nil }
         active -= 1
-        statistics.ended(outcome, at: shard.loop.now, since: pacer.start)
+        tally.ended(outcome)
         if case .users(_, let pause, _) = plan.source, !isDraining, budget > 0 { callAgain(after: pause) }
         if isHeld { turn() }
         endIfOver()
@@ -167,22 +172,11 @@ package final class LoadDriver {
         endIfOver()
     }
 
-    private func byeEnded(_ call: Call, _ duration: Duration?) {
-        byes = max(0, byes - 1)
-        if let duration {
-            statistics.bye.record(duration.nanoseconds / 1000)
-        } else if !call.isCountedAsFailed {
-            call.isCountedAsFailed = true
-            statistics.failedLater(.cause("bye-timeout"), at: shard.loop.now, since: pacer.start)
-        }
-        endIfOver()
-    }
-
     private func endIfOver() {
-        guard !isOver, active == 0, byes == 0, pacer.nextDue == nil, waitingUsers == 0 || isDraining else { return }
+        guard !isOver, active == 0, tally.byes == 0, pacer.nextDue == nil, waitingUsers == 0 || isDraining else { return }
         isOver = true
         timer?.cancel()
-        shard.onBye = nil
+        tally.stop()
         let tell = onEnd
         onEnd = nil
         tell?()

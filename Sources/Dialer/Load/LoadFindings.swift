@@ -1,5 +1,5 @@
 // Who is to blame for what a load run shows: the target, with its way to here, or this machine. What this machine spoiled says nothing
-// about the target.
+// about the target. At the far end it is who calls, and what the own flow refuses is nobody's fault.
 
 import Basics
 
@@ -8,6 +8,10 @@ package struct LoadFinding: Equatable, Sendable {
     package enum Side: String, Sendable {
         /// The target, or the network between.
         case target
+        /// At the far end: the caller, or the network between.
+        case caller
+        /// At the far end: its flow refused the calls.
+        case flow
         case thisMachine = "this-machine"
     }
 
@@ -26,7 +30,13 @@ package struct LoadFinding: Equatable, Sendable {
     }
 
     var text: String {
-        let words = by == .target ? "the target" : "this machine"
+        let words =
+            switch by {
+            case .target: "the target"
+            case .caller: "the caller"
+            case .flow: "the flow"
+            case .thisMachine: "this machine"
+            }
         return "\(words): \(what)" + (calls.map { " (\($0) calls)" } ?? "")
     }
 }
@@ -44,21 +54,22 @@ extension LoadReport {
         // A call that this side could not place or carry on, whatever the reason.
         if let errors = statistics.byCause["error"] { own.append(LoadFinding(.thisMachine, "error", calls: errors)) }
         guard own.isEmpty else { return own }
+        let other: LoadFinding.Side = side == .calling ? .target : .caller
         let reasons =
-            statistics.byStatus.map { (what: String($0.key), calls: $0.value) }
-            + statistics.byCause.map { (what: $0.key, calls: $0.value) }
-        var findings = reasons.sorted { ($1.calls, $0.what) < ($0.calls, $1.what) }.map {
-            LoadFinding(.target, $0.what, calls: $0.calls)
-        }
-        if statistics.oneWay > 0 { findings.append(LoadFinding(.target, "no-audio", calls: statistics.oneWay)) }
+            statistics.byStatus.map {
+                LoadFinding(side == .calling ? .target : .flow, String($0.key), calls: $0.value)
+            } + statistics.byCause.map { LoadFinding(other, $0.key, calls: $0.value) }
+        var findings = reasons.sorted { ($1.calls ?? 0, $0.what) < ($0.calls ?? 0, $1.what) }
+        if statistics.oneWay > 0 { findings.append(LoadFinding(other, "no-audio", calls: statistics.oneWay)) }
         let expected = Double(statistics.received) + Double(statistics.lost)
-        if Double(statistics.lost) > expected * Self.lostShare { findings.append(LoadFinding(.target, "lost-audio")) }
-        if statistics.jitter.quantile(0.95) > Self.unevenMicroseconds { findings.append(LoadFinding(.target, "uneven-audio")) }
-        if statistics.answer.quantile(0.95) > Self.slowAnswerMicroseconds {
-            findings.append(LoadFinding(.target, "slow-answers"))
+        if Double(statistics.lost) > expected * Self.lostShare { findings.append(LoadFinding(other, "lost-audio")) }
+        if statistics.jitter.quantile(0.95) > Self.unevenMicroseconds { findings.append(LoadFinding(other, "uneven-audio")) }
+        // When calls are answered here is the flow's own choice.
+        if side == .calling, statistics.answer.quantile(0.95) > Self.slowAnswerMicroseconds {
+            findings.append(LoadFinding(other, "slow-answers"))
         }
-        if Double(retransmissions) > Double(statistics.placed) * Self.repeatedShare {
-            findings.append(LoadFinding(.target, "slow-to-react"))
+        if Double(statistics.retransmissions) > Double(statistics.placed) * Self.repeatedShare {
+            findings.append(LoadFinding(other, "slow-to-react"))
         }
         return findings
     }

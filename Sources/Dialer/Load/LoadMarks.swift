@@ -3,14 +3,12 @@
 package import CallEngine
 
 package struct LoadMarks {
-    private let retransmissions: Int
     private let media: MediaCounters
     private let signaling: SignalingCounters
     private let drops: UInt64
 
     /// Now. Not from one of the engine's loops.
     package init(_ engine: Engine) {
-        retransmissions = Self.retransmissions(engine)
         media = engine.mediaCounters
         signaling = engine.signalingCounters
         drops = engine.droppedHandOvers
@@ -18,7 +16,6 @@ package struct LoadMarks {
 
     /// Adds what was counted since. Not from one of the engine's loops.
     package func complete(_ report: inout LoadReport, _ engine: Engine) {
-        report.retransmissions = Self.retransmissions(engine) - retransmissions
         let after = engine.mediaCounters
         report.health.portRefusals = after.ports.refused - media.ports.refused
         report.health.lackedDescriptors = after.ports.lackedDescriptors - media.ports.lackedDescriptors
@@ -31,21 +28,24 @@ package struct LoadMarks {
             - media.droppedOnSending
     }
 
-    private static func retransmissions(_ engine: Engine) -> Int {
-        engine.collect { $0.endpoint.retransmissions }.reduce(0, +)
-    }
-
     /// Messages that this machine did not send; what nobody took at the other end is not its doing.
     private static func ownFailures(_ counters: SignalingCounters) -> UInt64 { counters.sendFailures - counters.refusedDatagrams }
 }
 
 extension LoadReport {
     /// Adds what a loop's share came to.
-    package mutating func add(_ statistics: LoadStatistics, _ pacer: Pacer, heldBack: UInt64) {
-        self.statistics.merge(statistics)
-        health.lateness.merge(pacer.lateness)
-        health.lateStarts += pacer.late
-        health.heldBack += heldBack
-        health.misaddressed += statistics.misaddressed
+    package mutating func add(_ share: LoadShare) {
+        statistics.merge(share.statistics)
+        health.add(share)
+    }
+}
+
+extension GeneratorHealth {
+    mutating func add(_ share: LoadShare) {
+        lateness.merge(share.lateness)
+        lateStarts += share.late
+        heldBack += share.heldBack
+        turnedAway += share.turnedAway
+        misaddressed += share.statistics.misaddressed
     }
 }

@@ -26,7 +26,6 @@ package struct LoadProgress: Sendable {
 package struct LoadReport: Sendable {
     package var statistics: LoadStatistics
     package var health: GeneratorHealth
-    package var retransmissions: Int
     /// From the first start to the end of the last call.
     package var elapsed: Duration
     /// Somebody ended it before its time.
@@ -35,12 +34,21 @@ package struct LoadReport: Sendable {
     package var plannedRate: Double?
     /// When a run is shared: what each worker did.
     package var workers: [LoadWorker] = []
+    /// Which end of the calls this is.
+    package var side = Side.calling
+    /// What came to the other end of them, when it is this process's as well: one report, or none.
+    package var farEnd: [LoadReport] = []
+
+    package enum Side: String, Sendable {
+        case calling
+        case called
+    }
 
     package init(
-        statistics: LoadStatistics, health: GeneratorHealth, retransmissions: Int, elapsed: Duration, wasCut: Bool,
-        plannedCalls: Int?, plannedRate: Double?
+        statistics: LoadStatistics = LoadStatistics(), health: GeneratorHealth = GeneratorHealth(), elapsed: Duration = .zero,
+        wasCut: Bool = false, plannedCalls: Int? = nil, plannedRate: Double? = nil
     ) {
-        (self.statistics, self.health, self.retransmissions) = (statistics, health, retransmissions)
+        (self.statistics, self.health) = (statistics, health)
         (self.elapsed, self.wasCut) = (elapsed, wasCut)
         (self.plannedCalls, self.plannedRate) = (plannedCalls, plannedRate)
     }
@@ -79,7 +87,8 @@ package final class LoadRun: Sendable {
         // Time for all loops to hear of it.
         let start = part?.start ?? control.runAndWait { control.now } + .milliseconds(20)
         let ticker = control.runAndWait {
-            LoopBound(LoadTicker(loops: loops, engine: engine, start: start, on: control, progress: progress), on: control)
+            LoopBound(
+                LoadTicker(loops, start: start, on: control, active: { engine.gate.active }, progress: progress), on: control)
         }
         let part = part ?? LoadPart(first: 0, total: loops.count, start: start, seed: plan.seed)
         let total = min(part.total, plan.mostLoops)
@@ -103,20 +112,16 @@ package final class LoadRun: Sendable {
                         }
                         driver.run()
                         if isCut { driver.drain() }
-                        ticker.run { $0.add(bound) }
+                        ticker.run { $0.add { second in bound.runAndWait { $0.share(every: second) } } }
                     }
                 }
             }
         }
         let drivers = state.withLock { $0.drivers }
         var report = LoadReport(
-            statistics: LoadStatistics(), health: ticker.runAndWait { $0.stop() }, retransmissions: 0,
-            elapsed: control.runAndWait { control.now } - start, wasCut: state.withLock { $0.wasCut },
-            plannedCalls: plan.plannedCalls, plannedRate: plan.plannedRate)
-        for driver in drivers {
-            let (statistics, pacer, heldBack) = driver.runAndWait { ($0.statistics, $0.pacer, $0.heldBack) }
-            report.add(statistics, pacer, heldBack: heldBack)
-        }
+            health: ticker.runAndWait { $0.stop() }, elapsed: control.runAndWait { control.now } - start,
+            wasCut: state.withLock { $0.wasCut }, plannedCalls: plan.plannedCalls, plannedRate: plan.plannedRate)
+        for driver in drivers { report.add(driver.runAndWait { $0.share() }) }
         marks.complete(&report, engine)
         return report
     }
@@ -153,68 +158,5 @@ package final class LoadRun: Sendable {
             return state.drivers
         }
         for driver in drivers { driver.run(action) }
-    }
-}
-
-/// Looks at the loops once a second. Belongs to the control loop.
-private final class LoadTicker {
-    private let loops: [EpollLoop]
-    private let engine: Engine
-    private let start: Instant
-    private let loop: EventLoop
-    private let progress: @Sendable (LoadProgress) -> Void
-    private var drivers: [LoopBound<LoadDriver>] = []
-    private var watch: GeneratorWatch
-    private var timer: LoopTimer?
-    private var placed = 0
-    private var next: Instant
-
-    init(
-        loops: [EpollLoop], engine: Engine, start: Instant, on loop: EventLoop,
-        progress: @escaping @Sendable (LoadProgress) -> Void
-    ) {
-        self.loops = loops
-        self.engine = engine
-        self.start = start
-        self.loop = loop
-        self.progress = progress
-        watch = GeneratorWatch(loops)
-        watch.look(loops, at: loop.now)
-        next = start + .seconds(1)
-        schedule()
-    }
-
-    func add(_ driver: LoopBound<LoadDriver>) { drivers.append(driver) }
-
-    private func schedule() {
-        timer = loop.schedule(at: next) { [weak self] in self?.tick() }
-        next = next + .seconds(1)
-    }
-
-    private func tick() {
-        watch.look(loops, at: loop.now)
-        var statistics = LoadStatistics()
-        var health = watch.health
-        for driver in drivers {
-            let (part, pacer) = driver.runAndWait { ($0.statistics, $0.pacer) }
-            statistics.merge(part)
-            health.lateness.merge(pacer.lateness)
-            health.lateStarts += pacer.late
-            health.misaddressed += part.misaddressed
-        }
-        let rate = Double(statistics.placed - placed)
-        placed = statistics.placed
-        progress(
-            LoadProgress(
-                elapsed: loop.now - start, statistics: statistics, active: engine.gate.active, rate: rate, health: health))
-        schedule()
-    }
-
-    /// The last look.
-    func stop() -> GeneratorHealth {
-        timer?.cancel()
-        timer = nil
-        watch.look(loops, at: loop.now)
-        return watch.finish()
     }
 }

@@ -24,6 +24,11 @@ package enum LoadStore {
         CREATE TABLE worker (
             id INTEGER PRIMARY KEY, token TEXT NOT NULL, beat INTEGER NOT NULL, alive INTEGER NOT NULL, loops INTEGER NOT NULL,
             first INTEGER, figures TEXT, over INTEGER NOT NULL)
+        """,
+        // Only what changed is written again.
+        """
+        CREATE TABLE counted (
+            worker INTEGER NOT NULL, place INTEGER NOT NULL, figures TEXT NOT NULL, PRIMARY KEY (worker, place))
         """
     ]
 
@@ -44,6 +49,14 @@ package enum LoadStore {
             (self.name, self.plan, self.workers, self.loops) = (name, plan, workers, loops)
             (self.seed, self.lease) = (seed, lease)
         }
+    }
+
+    /// What a worker counted since it told so last.
+    struct News: Sendable {
+        var figures: String?
+        /// Intervals of its series that changed, by their places.
+        var intervals: [(place: Int, figures: String)] = []
+        var isOver = false
     }
 
     struct Member: Equatable, Sendable {
@@ -94,8 +107,7 @@ package enum LoadStore {
     ///   - dead: workers that stood still too long, with the count at which they did.
     ///   - wall: this machine's time, for databases without a clock.
     static func beat(
-        _ id: Int, figures: String?, isOver: Bool, dead: [Int: Int], workers: Int, at wall: Double,
-        _ connection: any StoreConnection
+        _ id: Int, _ news: News, dead: [Int: Int], workers: Int, at wall: Double, _ connection: any StoreConnection
     ) throws(StoreError) -> Beat {
         try connection.transaction { () throws(StoreError) -> Beat in
             let select = connection.locking(
@@ -113,7 +125,14 @@ package enum LoadStore {
             if let mine = members.firstIndex(where: { $0.id == id }) { members[mine].isAlive = true }
             try connection.execute(
                 "UPDATE worker SET beat = beat + 1, alive = 1, figures = ?, over = ? WHERE id = ?",
-                [StoreValue(figures), StoreValue(isOver ? 1 : 0), StoreValue(id)])
+                [StoreValue(news.figures), StoreValue(news.isOver ? 1 : 0), StoreValue(id)])
+            for (place, figures) in news.intervals {
+                try connection.execute(
+                    """
+                    INSERT INTO counted (worker, place, figures) VALUES (?, ?, ?)
+                    ON CONFLICT (worker, place) DO UPDATE SET figures = excluded.figures
+                    """, [StoreValue(id), StoreValue(place), .text(figures)])
+            }
             let now = try connection.clock(or: wall)
             var start = try meta("start", connection).flatMap { Double($0) }
             if start == nil, members.count(where: \.isAlive) >= workers {
@@ -137,9 +156,15 @@ package enum LoadStore {
     /// What each worker that took part counted, in their order.
     static func figures(
         _ connection: any StoreConnection
-    ) throws(StoreError) -> [(id: Int, isOver: Bool, figures: String?)] {
-        try connection.rows("SELECT id, over, figures FROM worker WHERE first IS NOT NULL ORDER BY id").map {
-            (id: $0[0].integer ?? 0, isOver: $0[1].integer == 1, figures: $0[2].text)
+    ) throws(StoreError) -> [(id: Int, isOver: Bool, figures: LoadFigures?)] {
+        var intervals: [Int: [Int: String]] = [:]
+        for row in try connection.rows("SELECT worker, place, figures FROM counted") {
+            intervals[row[0].integer ?? 0, default: [:]][row[1].integer ?? 0] = row[2].text
+        }
+        return try connection.rows("SELECT id, over, figures FROM worker WHERE first IS NOT NULL ORDER BY id").map { row in
+            let id = row[0].integer ?? 0
+            let figures = row[2].text.flatMap { LoadFigures(text: $0, intervals: intervals[id] ?? [:]) }
+            return (id: id, isOver: row[1].integer == 1, figures: figures)
         }
     }
 

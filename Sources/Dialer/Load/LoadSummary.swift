@@ -20,37 +20,47 @@ extension LoadReport {
             ("by_cause", .object(statistics.byCause.sorted { $0.key < $1.key }.map { ($0.key, .count($0.value)) })),
             ("rate_achieved", statistics.rateAchieved.map { .number($0, digits: 2) } ?? .null),
             ("peak_concurrency", .count(statistics.series.intervals.map(\.peak).max() ?? 0)),
-            (
-                "percentiles_ms",
-                .object([
-                    ("ringing", Self.percentiles(statistics.ringing)), ("answer", Self.percentiles(statistics.answer)),
-                    ("bye", Self.percentiles(statistics.bye))
-                ])
-            ),
-            ("retransmissions", .count(retransmissions)), ("media", media), ("generator", generator),
+            ("percentiles_ms", Self.percentiles(statistics.ringing, statistics.answer, statistics.bye)),
+            ("retransmissions", .count(statistics.retransmissions)), ("media", media), ("generator", generator),
             ("findings", .array(findings.map(\.json)))
         ]
+        if let far = farEnd.first {
+            members.append(("far_end", far.json))
+            members.append(("between", between(far)))
+        }
         if !workers.isEmpty { members.append(("workers", .array(workers.map(\.json)))) }
         return .object(members)
     }
 
+    /// What left one end and did not come to the other; less than nothing where somebody else calls the far end, too.
+    private func between(_ far: LoadReport) -> JSONText {
+        func difference(_ one: UInt64, _ other: UInt64) -> JSONText { .number(Double(one) - Double(other), digits: 0) }
+        return .object([
+            ("calls", .count(statistics.placed - far.statistics.placed)),
+            ("answers", .count(far.statistics.answered - statistics.answered)),
+            ("packets_there", difference(statistics.sent, far.statistics.received)),
+            ("packets_back", difference(far.statistics.sent, statistics.received))
+        ])
+    }
+
     private var media: JSONText {
+        Self.media(
+            sent: statistics.sent, received: statistics.received, lost: statistics.lost, statistics.jitter, statistics.score,
+            oneWay: statistics.oneWay)
+    }
+
+    /// Audio of a run, or of an interval of it.
+    static func media(
+        sent: UInt64, received: UInt64, lost: Int64, _ jitter: Histogram, _ score: Histogram, oneWay: Int
+    ) -> JSONText {
         func share(_ histogram: Histogram, _ share: Double, _ unit: Double, _ digits: Int) -> JSONText {
             histogram.count == 0 ? .null : .number(Double(histogram.quantile(share)) / unit, digits: digits)
         }
         return .object([
-            ("sent", .count(statistics.sent)), ("received", .count(statistics.received)), ("lost", .count(statistics.lost)),
-            (
-                "jitter_ms",
-                .object([
-                    ("p50", share(statistics.jitter, 0.5, 1000, 1)), ("p99", share(statistics.jitter, 0.99, 1000, 1))
-                ])
-            ),
-            (
-                "mos",
-                .object([("p5", share(statistics.score, 0.05, 100, 2)), ("p50", share(statistics.score, 0.5, 100, 2))])
-            ),
-            ("one_way", .count(statistics.oneWay))
+            ("sent", .count(sent)), ("received", .count(received)), ("lost", .count(lost)),
+            ("jitter_ms", .object([("p50", share(jitter, 0.5, 1000, 1)), ("p99", share(jitter, 0.99, 1000, 1))])),
+            ("mos", .object([("p5", share(score, 0.05, 100, 2)), ("p50", share(score, 0.5, 100, 2))])),
+            ("one_way", .count(oneWay))
         ])
     }
 
@@ -63,6 +73,10 @@ extension LoadReport {
             ("late_starts", .count(health.lateStarts)), ("held_back", .count(health.heldBack)),
             ("cut_short", .bool(wasCut))
         ])
+    }
+
+    static func percentiles(_ ringing: Histogram, _ answer: Histogram, _ bye: Histogram) -> JSONText {
+        .object([("ringing", percentiles(ringing)), ("answer", percentiles(answer)), ("bye", percentiles(bye))])
     }
 
     /// Milliseconds; without values an object without members.
@@ -78,8 +92,8 @@ extension LoadReport {
     package var summary: String {
         func figure(_ value: Double, _ digits: Int = 1) -> String { JSONText.number(value, digits: digits).text }
         var lines = [
-            "\(statistics.placed) calls in \(figure(elapsed.seconds)) s, \(statistics.answered) answered, "
-                + "\(statistics.failed) failed"
+            "\(statistics.placed) calls \(side == .called ? "came in" : "in") \(figure(elapsed.seconds)) s, "
+                + "\(statistics.answered) answered, \(statistics.failed) failed"
         ]
         if let rate = statistics.rateAchieved {
             lines.append("  rate \(figure(rate, 2))/s" + (plannedRate.map { ", offered \(figure($0, 2))/s" } ?? ""))
@@ -93,19 +107,26 @@ extension LoadReport {
                 "  \(name) ms: p50 \(shares[0]), p90 \(shares[1]), p99 \(shares[2]), p99.9 \(shares[3]), "
                     + "max \(figure(Double(histogram.maximum) / 1000))")
         }
-        if retransmissions > 0 { lines.append("  \(retransmissions) requests were sent again") }
+        if statistics.retransmissions > 0 {
+            lines.append("  \(statistics.retransmissions) requests were sent again")
+        }
         if statistics.sent + statistics.received > 0 {
             lines.append(
                 "  audio: \(statistics.sent) packets sent, \(statistics.received) received, \(statistics.lost) lost, "
                     + "\(statistics.oneWay) calls heard nothing")
         }
         lines.append(
-            "  this machine: \(figure(health.cpu, 2)) s of CPU, starts \(figure(Double(health.lateness.quantile(0.99)) / 1000)) "
+            "  this machine: \(figure(health.cpu, 2)) s of CPU, \(side == .called ? "timers" : "starts") \(figure(Double(health.lateness.quantile(0.99)) / 1000)) "
                 + "ms late (p99), \(health.residentBytes / 1_000_000) MB")
         for limit in health.limitsHit {
             lines.append("  NOT VALID: this machine reached its own limit (\(limit.rawValue)); \(limit.mend)")
         }
         if !findings.isEmpty { lines.append("  " + findings.map(\.text).joined(separator: "; ")) }
+        for far in farEnd {
+            let there = "\(statistics.sent) packets there, \(far.statistics.received) came"
+            lines.append("far end: \(far.summary)")
+            lines.append("between: \(there); \(far.statistics.sent) back, \(statistics.received) came")
+        }
         for worker in workers {
             lines.append(
                 "  worker \(worker.id): \(worker.placed) calls, \(worker.answered) answered, \(worker.failed) failed"

@@ -9,20 +9,21 @@ package struct IntervalSeries: Equatable, Codable, Sendable {
         package var failed = 0
         /// The most calls at a time that were seen in it.
         package var peak = 0
-        /// Milliseconds to the answer, summed, and of how many calls.
-        package var answerSum = 0.0
-        package var answerCount = 0
-        /// The longest of them.
-        package var answerMost = 0.0
+        /// Of the calls that ended in it, and of the BYEs that were answered in it: microseconds, as those of the whole run.
+        package var ringing = Histogram()
+        package var answer = Histogram()
+        package var bye = Histogram()
         /// Failures by status or cause.
         package var failures: [String: Int] = [:]
+        /// Messages that were sent again in it.
+        package var retransmissions = 0
         /// RTP packets of the calls that ended in it.
+        package var sent: UInt64 = 0
         package var received: UInt64 = 0
         package var lost: Int64 = 0
-        /// Milliseconds, summed, of calls that heard something, and how many these are; and their scores.
-        package var jitterSum = 0.0
-        package var scoreSum = 0.0
-        package var heardCount = 0
+        /// A value a call that ended in it and heard something: microseconds, and hundredths of a score.
+        package var jitter = Histogram()
+        package var score = Histogram()
         /// Answered calls that sent audio and heard none.
         package var oneWay = 0
 
@@ -32,24 +33,19 @@ package struct IntervalSeries: Equatable, Codable, Sendable {
             answered += other.answered
             failed += other.failed
             peak = together ? peak + other.peak : max(peak, other.peak)
-            answerSum += other.answerSum
-            answerCount += other.answerCount
-            answerMost = max(answerMost, other.answerMost)
+            ringing.merge(other.ringing)
+            answer.merge(other.answer)
+            bye.merge(other.bye)
             failures.merge(other.failures, uniquingKeysWith: +)
+            retransmissions += other.retransmissions
+            sent += other.sent
             received += other.received
             lost += other.lost
-            jitterSum += other.jitterSum
-            scoreSum += other.scoreSum
-            heardCount += other.heardCount
+            jitter.merge(other.jitter)
+            score.merge(other.score)
             oneWay += other.oneWay
         }
 
-        /// Milliseconds; nil where no call was answered.
-        package var answerMean: Double? { answerCount == 0 ? nil : answerSum / Double(answerCount) }
-        /// Milliseconds; nil where no call that ended heard anything.
-        package var jitterMean: Double? { heardCount == 0 ? nil : jitterSum / Double(heardCount) }
-        /// Mean opinion score; nil as above.
-        package var scoreMean: Double? { heardCount == 0 ? nil : scoreSum / Double(heardCount) }
         /// The share of packets that did not come, 0 to 1; nil where none was to come.
         package var lossShare: Double? {
             let expected = Double(received) + Double(lost)
@@ -63,6 +59,9 @@ package struct IntervalSeries: Equatable, Codable, Sendable {
     package private(set) var intervals: [Interval] = []
 
     package init() {}
+
+    /// As another machine told it.
+    init(length: Int, intervals: [Interval]) { (self.length, self.intervals) = (max(1, length), intervals) }
 
     /// Changes the interval of that time from the start.
     package mutating func at(_ time: Duration, _ change: (inout Interval) -> Void) {
@@ -80,6 +79,13 @@ package struct IntervalSeries: Equatable, Codable, Sendable {
         while other.length < length { other.halve() }
         while intervals.count < other.intervals.count { intervals.append(Interval()) }
         for (index, interval) in other.intervals.enumerated() { intervals[index].add(interval, together: together) }
+    }
+
+    /// The intervals that are not as they were then, with their places; all of them when they have another length now.
+    func changes(since before: IntervalSeries) -> [(place: Int, interval: Interval)] {
+        intervals.enumerated().filter { place, interval in
+            before.length != length || place >= before.intervals.count || before.intervals[place] != interval
+        }.map { (place: $0.offset, interval: $0.element) }
     }
 
     /// Makes one of each two.

@@ -67,10 +67,18 @@ package struct LoadStatistics: Codable, Sendable {
     package var misaddressed = 0
     package var firstStart: Instant?
     package var lastStart: Instant?
+    /// Messages that were sent again.
+    package var retransmissions = 0
     /// The same over time.
     package var series = IntervalSeries()
 
     package init() {}
+
+    /// As it goes to other machines; the series goes by itself (LoadStore).
+    private enum CodingKeys: CodingKey {
+        case placed, answered, failed, byStatus, byCause, ringing, answer, bye, sent, received, lost, jitter, score, oneWay
+        case misaddressed, firstStart, lastStart, retransmissions
+    }
 
     package mutating func started(at now: Instant, since start: Instant, active: Int) {
         placed += 1
@@ -83,14 +91,19 @@ package struct LoadStatistics: Codable, Sendable {
     }
 
     package mutating func ended(_ outcome: LoadOutcome, at now: Instant, since start: Instant) {
+        let media = outcome.media
+        let ringing = outcome.timings.ringing.map { $0.nanoseconds / 1000 }
+        let answer = outcome.timings.answer.map { $0.nanoseconds / 1000 }
+        let jitter = media.received > 0 ? media.jitter.nanoseconds / 1000 : nil
+        let score = outcome.score.map { Int64(($0 * 100).rounded()) }
         if outcome.wasAnswered { answered += 1 }
-        if let duration = outcome.timings.ringing { ringing.record(duration.nanoseconds / 1000) }
-        if let duration = outcome.timings.answer { answer.record(duration.nanoseconds / 1000) }
-        sent += outcome.media.sent
-        received += outcome.media.received
-        lost += max(0, outcome.media.lost)
-        if outcome.media.received > 0 { jitter.record(outcome.media.jitter.nanoseconds / 1000) }
-        if let score = outcome.score { self.score.record(Int64((score * 100).rounded())) }
+        if let ringing { self.ringing.record(ringing) }
+        if let answer { self.answer.record(answer) }
+        sent += media.sent
+        received += media.received
+        lost += max(0, media.lost)
+        if let jitter { self.jitter.record(jitter) }
+        if let score { self.score.record(score) }
         if outcome.isOneWay { oneWay += 1 }
         if outcome.isMisaddressed { misaddressed += 1 }
         if let failure = outcome.failure { count(failure) }
@@ -100,20 +113,29 @@ package struct LoadStatistics: Codable, Sendable {
                 interval.failures[failure.name, default: 0] += 1
             }
             if outcome.wasAnswered { interval.answered += 1 }
-            if let duration = outcome.timings.answer {
-                interval.answerSum += duration.milliseconds
-                interval.answerCount += 1
-                interval.answerMost = max(interval.answerMost, duration.milliseconds)
-            }
-            interval.received += outcome.media.received
-            interval.lost += max(0, outcome.media.lost)
+            if let ringing { interval.ringing.record(ringing) }
+            if let answer { interval.answer.record(answer) }
+            interval.sent += media.sent
+            interval.received += media.received
+            interval.lost += max(0, media.lost)
+            if let jitter { interval.jitter.record(jitter) }
+            if let score { interval.score.record(score) }
             if outcome.isOneWay { interval.oneWay += 1 }
-            if let score = outcome.score {
-                interval.scoreSum += score
-                interval.jitterSum += outcome.media.jitter.milliseconds
-                interval.heardCount += 1
-            }
         }
+    }
+
+    /// A BYE of ours was answered after so long.
+    package mutating func byeAnswered(after duration: Duration, at now: Instant, since start: Instant) {
+        let microseconds = duration.nanoseconds / 1000
+        bye.record(microseconds)
+        series.at(now - start) { $0.bye.record(microseconds) }
+    }
+
+    /// So many messages were sent again.
+    package mutating func sentAgain(_ count: Int, at now: Instant, since start: Instant) {
+        guard count > 0 else { return }
+        retransmissions += count
+        series.at(now - start) { $0.retransmissions += count }
     }
 
     /// Counts a failure that came to light after the call.
@@ -125,11 +147,24 @@ package struct LoadStatistics: Codable, Sendable {
         }
     }
 
-    private mutating func count(_ failure: LoadOutcome.Failure) {
-        failed += 1
+    /// So many calls failed at once.
+    package mutating func refused(_ failure: LoadOutcome.Failure, count: Int, at now: Instant, since start: Instant) {
+        placed += count
+        firstStart = firstStart ?? now
+        lastStart = now
+        self.count(failure, count)
+        series.at(now - start) { interval in
+            interval.placed += count
+            interval.failed += count
+            interval.failures[failure.name, default: 0] += count
+        }
+    }
+
+    private mutating func count(_ failure: LoadOutcome.Failure, _ count: Int = 1) {
+        failed += count
         switch failure {
-        case .status(let status): byStatus[status, default: 0] += 1
-        case .cause(let cause): byCause[cause, default: 0] += 1
+        case .status(let status): byStatus[status, default: 0] += count
+        case .cause(let cause): byCause[cause, default: 0] += count
         }
     }
 
@@ -150,6 +185,7 @@ package struct LoadStatistics: Codable, Sendable {
         score.merge(other.score)
         oneWay += other.oneWay
         misaddressed += other.misaddressed
+        retransmissions += other.retransmissions
         firstStart = [firstStart, other.firstStart].compactMap { $0 }.min()
         lastStart = [lastStart, other.lastStart].compactMap { $0 }.max()
         series.merge(other.series, together: together)

@@ -19,7 +19,6 @@ final class PartyHost: Sendable {
     private static let mostStrays = 5
     /// Compares recordings.
     private let listeners: WorkerPool
-    private static let patience = Duration.seconds(10)
 
     /// Opens the sockets and registers the lines that parties are called by. Blocks until they are registered.
     /// - Parameters:
@@ -59,8 +58,8 @@ final class PartyHost: Sendable {
         }
         let ladders = CallLadders(capacity: plan.concurrency * plan.parties.count * 4 + 1000)
         let mark = plan.mark
-        let missing = Locked(lines)
-        let areRegistered = Outcome<Void>()
+        let registering = RegisteredLines(
+            lines.filter { name in configuration.lines.contains { $0.name == name && $0.registration != nil } })
         do throws(SystemError) {
             listeners = try WorkerPool(name: "listeners", threads: 1, limit: 10_000)
         } catch {
@@ -69,18 +68,12 @@ final class PartyHost: Sendable {
         calling = try CallingEngine(
             configuration, Self.settings(configuration, lines), loopCount: callers.loopCount, trace: { ladders.add($0) },
             supply: callers.supplier,
-            onLine: { event in
-                let isLast = missing.withLock { missing in
-                    if case .registered(let line, _, _) = event { missing.remove(line) }
-                    return missing.isEmpty
-                }
-                // One that is refused is not waited for.
-                if case .failed = event { areRegistered.set(()) } else if isLast { areRegistered.set(()) }
-            },
+            onLine: { registering.heard($0) },
             onIncoming: { PartyDesk.take($0, at: desk, mark: mark) })
         (self.desk, self.ladders, self.callerLadders) = (desk, ladders, callerLadders)
         addresses = calling.engine.listeners.map { "\($0.transport.rawValue):\($0.address)" }
-        if let failure = register(missing, areRegistered) {
+        calling.engine.startLines()
+        if let failure = registering.wait(calling.engine, "a party is called") {
             close()
             throw failure
         }
@@ -98,19 +91,6 @@ final class PartyHost: Sendable {
                 mend: "write `sip: { listen: [ udp:0.0.0.0:5060 ] }` in the configuration")
         }
         return settings
-    }
-
-    private func register(_ missing: Locked<Set<String>>, _ areRegistered: Outcome<Void>) -> CommandFailure? {
-        let statuses = calling.engine.lines.statuses
-        missing.withLock { $0.formIntersection(statuses.map(\.name)) }
-        guard !missing.withLock({ $0 }).isEmpty else { return nil }
-        calling.engine.startLines()
-        _ = areRegistered.wait(within: Self.patience)
-        guard let line = missing.withLock({ $0 }).sorted().first else { return nil }
-        let why = calling.engine.lines.statuses.first { $0.name == line }?.detail ?? ""
-        return CommandFailure(
-            .failed, "the line \(line), by which a party is called, is not registered: \(why.isEmpty ? "no answer" : why)",
-            mend: "ringwright doctor looks at lines")
     }
 
     // MARK: Tests

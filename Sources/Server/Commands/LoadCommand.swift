@@ -2,7 +2,7 @@
 
 import Basics
 import CallEngine
-import Dialer
+package import Dialer
 import FlowEngine
 import Foundation
 import Reactor
@@ -27,8 +27,11 @@ package enum LoadCommand {
         let plan = try plan(options, configuration, client)
         if let folder = options.report { try OutputFolder.make(folder) }
         _ = try? DescriptorLimit.raise()
+        var wide = configuration
+        if configuration.rtp.ports == Configuration.RTP().ports { wide.rtp.ports = 10_000...31_999 }
+        let parted = options.answer == nil ? (callers: wide, parties: wide) : try wide.parted()
         let calling = try CallingEngine(
-            configuration, settings(options, configuration),
+            parted.callers, settings(options, parted.callers),
             loopCount: options.loops ?? ProcessInfo.processInfo.activeProcessorCount, supply: supplier)
         defer { calling.close() }
         let control = try ControlLoop.started("control")
@@ -40,8 +43,14 @@ package enum LoadCommand {
             metrics = page
         }
         defer { metrics?.close() }
+        let farEnd = try options.answer.map { flow throws(CommandFailure) in
+            try AnsweringHalf(flow, options, parted.parties, version, progress)
+        }
+        defer { farEnd?.close() }
         let stage = LoadStage(
-            calling: calling, control: control, metrics: metrics, stops: stops, keys: keys, screen: screen, progress: progress)
+            calling: calling, control: control, metrics: metrics, farEnd: farEnd?.server, stops: stops, keys: keys,
+            screen: screen,
+            progress: progress)
         if options.findsLimit { return try await findLimit(options, plan, stage) }
         let report: LoadReport
         if let shared = options.shared {
@@ -49,7 +58,7 @@ package enum LoadCommand {
         } else {
             report = await stage.run(plan)
         }
-        if let folder = options.report { try LoadFiles.write(report, target: options.target, into: folder) }
+        if let folder = options.report { try LoadFiles.write(report, title: "Load on \(options.target)", into: folder) }
         return CommandOutcome(
             lines: [options.json ? report.json.text : report.summary], note: options.json ? notes(report) : "",
             status: status(of: report))
@@ -77,7 +86,7 @@ package enum LoadCommand {
                 wasCut: report.wasCut)
         }
         if let folder = options.report, let last {
-            try LoadFiles.write(last, target: options.target, into: folder)
+            try LoadFiles.write(last, title: "Load on \(options.target)", into: folder)
             try LoadFiles.write(search.json.text + "\n", to: "\(folder)/limit.json")
         }
         let status: ExitStatus =
@@ -92,14 +101,23 @@ package enum LoadCommand {
 
     /// A run that this machine spoiled says nothing about the target; one that was cut short is no success.
     static func status(of report: LoadReport) -> ExitStatus {
-        if !report.health.limitsHit.isEmpty { return .unable }
-        return report.statistics.failed > 0 || report.wasCut || report.statistics.placed == 0 ? .failed : .passed
+        let halves = [report] + report.farEnd
+        if halves.contains(where: { !$0.health.limitsHit.isEmpty }) { return .unable }
+        let isWell = !report.wasCut && halves.allSatisfy { $0.statistics.failed == 0 && $0.statistics.placed > 0 }
+        return isWell ? .passed : .failed
     }
 
     private static func notes(_ report: LoadReport) -> String {
-        report.health.limitsHit.map {
+        ([report] + report.farEnd).flatMap(\.health.limitsHit).map {
             "ringwright: not valid: this machine reached its own limit (\($0.rawValue)); \($0.mend)"
         }.joined(separator: "\n")
+    }
+
+    /// What the other half of a measurement says at its end. It judges nobody: only what it spoiled itself is no success.
+    package static func outcome(ofFarEnd report: LoadReport, json: Bool) -> CommandOutcome {
+        CommandOutcome(
+            lines: [json ? report.json.text : report.summary], note: json ? notes(report) : "",
+            status: report.health.limitsHit.isEmpty ? .passed : .unable)
     }
 
     private static func settings(_ options: LoadOptions, _ configuration: Configuration) -> EngineSettings {
@@ -107,8 +125,7 @@ package enum LoadCommand {
         settings.listeners = CallingEngine.anywhere
         settings.opensWebSockets = options.target.lowercased().contains("transport=ws")
         settings.limits.calls = 10_000_000
-        if configuration.rtp.ports == Configuration.RTP().ports { settings.rtpPorts = 10_000...31_999 }
-        if options.flow == nil, options.media == "none" {
+        if options.isSilent {
             settings.sendsSilence = false
             settings.rtpTimeout = .zero
         }
@@ -148,20 +165,5 @@ package enum LoadCommand {
         case .missing: throw CommandFailure(.wrong, "--prompt: there is no file \(prompt)")
         case .unreadable(let why): throw CommandFailure(.wrong, "--prompt: \(prompt): \(why)")
         }
-    }
-}
-
-/// The files of `--report`.
-enum LoadFiles {
-    static func write(_ report: LoadReport, target: String, into folder: String) throws(CommandFailure) {
-        try write(report.json.text + "\n", to: "\(folder)/summary.json")
-        try write(report.statistics.series.table, to: "\(folder)/intervals.csv")
-        try write(report.page(title: "Load on \(target)"), to: "\(folder)/report.html")
-    }
-
-    static func write(_ text: String, to path: String) throws(CommandFailure) {
-        guard let file = TextFile(path) else { throw CommandFailure(.unable, "\(path) cannot be written") }
-        file.write(text)
-        if let problem = file.finish() { throw CommandFailure(.unable, problem) }
     }
 }

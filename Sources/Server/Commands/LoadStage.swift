@@ -9,6 +9,8 @@ struct LoadStage: Sendable {
     let calling: CallingEngine
     let control: EpollLoop
     let metrics: RunMetrics?
+    /// The other end of the calls, when it is this process as well.
+    let farEnd: RunningServer?
     let stops: StopRequests
     let keys: KeyPresses
     /// Where it is watched as a whole; nil: as lines.
@@ -29,11 +31,14 @@ struct LoadStage: Sendable {
         }
         let (metrics, progress, screen) = (metrics, progress, screen)
         screen?.begin(plan)
-        return await run.run(control: control) { shown in
+        farEnd?.countAnew()
+        var report = await run.run(control: control) { shown in
             metrics?.show { $0.add(shown) }
             onProgress(shown)
             if let screen { screen.show(shown) } else { progress(Self.line(for: shown, plan)) }
         }
+        if let far = farEnd?.conclude() { report.farEnd = [far] }
+        return report
     }
 
     private func attend(_ run: LoadRun) {

@@ -3,6 +3,7 @@
 
 package import Basics
 package import CallEngine
+package import Dialer
 package import FlowEngine
 import Glibc
 package import Reactor
@@ -14,7 +15,7 @@ package final class RunningServer: Sendable {
     package let page: SocketAddress?
     /// Signals and pages: nothing on a call's loop waits for it.
     package let control: EpollLoop
-    private let loops: [EpollLoop]
+    let loops: [EpollLoop]
     private let workers: MediaWorkers
     private let nameWorkers: WorkerPool
     private let fileWorkers: WorkerPool
@@ -32,15 +33,20 @@ package final class RunningServer: Sendable {
         var isDraining = false
         /// Of the calls that are over.
         var lostPackets: Int64 = 0
+        /// Counts the calls for a report; nil: nobody wants one.
+        var farEnd: FarEnd?
     }
 
     /// Opens the sockets and takes calls at once.
     /// - Parameters:
     ///   - loopCount: threads for calls, at least one: the number of cores.
+    ///   - counts: whether calls are counted for a report from the first one on.
+    ///   - onLine: hears what becomes of registered lines and watched trunks, besides the log.
     ///   - observers: for each call, on its loop: who hears what its flow does, besides the log.
     ///   - onCallEnd: after a flow's `always:`, on the call's loop.
     package init(
-        _ rules: ServerRules, version: String, loopCount: Int, log: Log,
+        _ rules: ServerRules, version: String, loopCount: Int, log: Log, counts: Bool = false,
+        onLine: @escaping @Sendable (LineEvent) -> Void = { _ in },
         trace: (@Sendable (TracedMessage) -> Void)? = nil,
         observers: @escaping @Sendable (Call) -> [any FlowObserver] = { _ in [] },
         onCallEnd: @escaping @Sendable (Call, FlowOutcome) -> Void = { _, _ in }
@@ -59,6 +65,10 @@ package final class RunningServer: Sendable {
             for index in 0..<max(1, loopCount) { _ = try Self.startedLoop("loop-\(index)", &begun) }
             let loops = Array(begun.dropFirst())
             self.loops = loops
+            if counts {
+                let farEnd = Self.farEnd(loops, control)
+                state.withLock { $0.farEnd = farEnd }
+            }
             let supplier = try PromptSupplier(
                 configuration, client: client, rules: { state.withLock { $0.rules }.configuration },
                 onTrouble: { log.add(LogLine(.warning, "prompt", fields: [("why", $0)])) })
@@ -78,14 +88,19 @@ package final class RunningServer: Sendable {
                 settings: settings, loops: loops, workers: workers, nameWorkers: nameWorkers,
                 seed: .random(in: 0 ... .max), tracing: tracing, trace: trace,
                 onNotice: { log.add(LogLine(Self.level(of: $0), $0.text)) },
-                onLine: { log.add(LogLine($0)) }, onMessage: { log.add(LogLine($0)) }, fileWorkers: fileWorkers,
+                onLine: { event in
+                    log.add(LogLine(event))
+                    onLine(event)
+                }, onMessage: { log.add(LogLine($0)) }, fileWorkers: fileWorkers,
                 onRegistrar: { event in LogLine(event).map { log.add($0) } }
             ) { call in
-                let rules = state.withLock { $0.rules }
+                let (rules, farEnd) = state.withLock { ($0.rules, $0.farEnd) }
                 let info = call.info
+                farEnd?.began(call)
                 guard let choice = rules.flows.choice(for: info) else {
                     log.add(LogLine(.info, "no route", fields: [("call", call.id), ("to", info.to.uri)]))
                     try? call.reject(status: 404, reason: nil, headers: [])
+                    farEnd?.ended(call, nil)
                     return
                 }
                 var environment = rules.configuration.flowEnvironment(
@@ -103,6 +118,7 @@ package final class RunningServer: Sendable {
                     let lost = call.mediaReport.lost
                     state.withLock { $0.lostPackets += lost }
                     log.add(Self.endLine(call, outcome))
+                    farEnd?.ended(call, outcome)
                     onCallEnd(call, outcome)
                 }
             }
@@ -114,6 +130,7 @@ package final class RunningServer: Sendable {
         let engine = self.engine
         let loops = self.loops
         let supplier = self.supplier
+        state.withLock { $0.farEnd }?.attach(engine)
         let webSockets = configuration.sip.listen.filter(\.transport.isWebSocket)
         let home = loops[0]
         let tls = configuration.sip.tls
@@ -206,6 +223,10 @@ package final class RunningServer: Sendable {
     }
     package var activeCalls: Int { engine.gate.active }
 
+    /// Who counts its calls.
+    var counting: FarEnd? { state.withLock { $0.farEnd } }
+    func use(_ farEnd: FarEnd) { state.withLock { $0.farEnd = farEnd } }
+
     /// Calls that begin from now on get these; calls that run keep theirs. Sockets and lines stay as they were at the start.
     package func use(_ rules: ServerRules) {
         state.withLock { $0.rules = rules }
@@ -238,7 +259,9 @@ package final class RunningServer: Sendable {
     }
 
     /// Ends every call and every thread. Once, and not from a loop.
-    package func close() {
+    /// - Returns: what was counted; nil when nobody wanted it.
+    @discardableResult package func close(wasCut: Bool = false) -> LoadReport? {
+        let report = closeFarEnd(wasCut: wasCut)
         engine.close()
         // What was said to the peers, and the `always:` of the flows, get their time.
         for loop in loops { loop.stop(within: .seconds(2)) }
@@ -250,5 +273,6 @@ package final class RunningServer: Sendable {
         workers.stop()
         nameWorkers.stop()
         fileWorkers.stop()
+        return report
     }
 }
