@@ -2,6 +2,7 @@
 
 import CallEngine
 import Foundation
+import SDP
 import TestKit
 import Testing
 
@@ -45,6 +46,36 @@ struct DissectorTests {
         #expect(try packets.count("rtcp && (\(rtcp))") >= 2)
         let complaints = "_ws.malformed || _ws.expert.severity >= 0x600000"
         #expect(try packets.lines("(\(own) || \(rtp) || \(rtcp)) && (\(complaints))") == [])
+    }
+
+    @Test("pauses are told as comfort noise on the wire, and what plays after them is marked")
+    func comfortNoise() throws {
+        let engine = try EngineUnderTest { call, _ in
+            try await call.answer()
+            try await call.stay(.seconds(2))
+            try await call.say("welcome")
+        }
+        let caller = try EngineUnderTest(comfortNoise: .offered)
+        defer {
+            caller.close()
+            engine.close()
+        }
+        let capture = try Capture()
+        caller.call(CallRequest(target: "sip:ivr@127.0.0.1:\(engine.udpPort)")) { call, _ in
+            _ = try await call.wait(for: .answered, timeout: .seconds(5))
+            try await call.stay(.seconds(12))
+        }
+        #expect(engine.reports(1, within: .seconds(15)).count == 1)
+        let packets = try capture.finish(sip: [engine.udpPort, caller.udpPort])
+        let ports = Self.mediaPorts(engine.messages.map(\.text)).map { "udp.port == \($0)" }.joined(separator: " || ")
+        let noise = "rtp.p_type == 13 && (\(ports))"
+        // Both sides tell two seconds of silence; -65 dBov, without a spectrum.
+        #expect(try packets.count(noise) >= 8)
+        #expect(try packets.count("\(noise) && rtp.payload == 41") == packets.count(noise))
+        #expect(try packets.count("\(noise) && rtp.marker == 1") == 0)
+        #expect(try packets.lines(noise).allSatisfy { $0.contains("Comfort noise") })
+        #expect(try packets.count("rtp.p_type == 0 && rtp.marker == 1 && (\(ports))") == 1)
+        #expect(try packets.lines("(\(ports)) && (_ws.malformed || _ws.expert.severity >= 0x600000)") == [])
     }
 
     @Test("calls that go on by a bridge and by a redirection tell their history, and texts go, without a complaint")

@@ -30,6 +30,8 @@ final class RecordedSide {
     /// How long a missing packet is waited for: with its frame it fits into the mixer's window.
     private static let patience = Duration.milliseconds(120)
     private static let mostConcealed = Duration.milliseconds(120)
+    /// Noise is made in pieces of this length.
+    private static let piece = Duration.milliseconds(20)
 
     init(_ side: RecordingMixer.Side, rate: Int) {
         self.side = side
@@ -80,6 +82,7 @@ final class RecordedSide {
             if skipped > 0, noise == nil { conceal(frame, payload, from: next.timestamp, into: &mixer) }
         }
         next = (frame.sequence &+ 1, frame.timestamp)
+        fillNoise(before: frame, into: &mixer)
         noise = nil
         if case .noise = frame.kind {
             noise = (ComfortNoise(payload), frame.timestamp, frame.at)
@@ -126,14 +129,27 @@ final class RecordedSide {
     }
 
     private func fillNoise(until now: Instant, into mixer: inout RecordingMixer) {
-        guard noise != nil, let clock = decoder?.codec.clockRate else { return }
-        while let at = noise?.at, now - at >= .milliseconds(20) {
-            let count = rate / 50
-            samples.withUnsafeMutableBufferPointer { noise?.source.fill(UnsafeMutableBufferPointer(rebasing: $0[..<count])) }
-            add(count, timestamp: noise?.timestamp ?? 0, at: at, into: &mixer)
-            noise?.timestamp &+= UInt32(clock / 50)
-            noise?.at = at + .milliseconds(20)
+        guard let clock = decoder?.codec.clockRate else { return }
+        while let at = noise?.at, now - at >= Self.piece { addNoise(clock, into: &mixer) }
+    }
+
+    /// The noise goes on until this frame, whatever the frame is: by its timestamp, as far as its arrival bears that out.
+    private func fillNoise(before frame: RecordedFrame, into mixer: inout RecordingMixer) {
+        guard let clock = decoder?.codec.clockRate else { return }
+        while let noise, Int32(bitPattern: frame.timestamp &- noise.timestamp) >= Int32(clock / 50),
+            noise.at - frame.at < Self.patience
+        {
+            addNoise(clock, into: &mixer)
         }
+    }
+
+    private func addNoise(_ clock: Int, into mixer: inout RecordingMixer) {
+        guard let (_, timestamp, at) = noise else { return }
+        let count = rate / 50
+        samples.withUnsafeMutableBufferPointer { noise?.source.fill(UnsafeMutableBufferPointer(rebasing: $0[..<count])) }
+        add(count, timestamp: timestamp, at: at, into: &mixer)
+        noise?.timestamp = timestamp &+ UInt32(clock / 50)
+        noise?.at = at + Self.piece
     }
 
     private func add(_ count: Int, timestamp: UInt32, at instant: Instant, into mixer: inout RecordingMixer) {

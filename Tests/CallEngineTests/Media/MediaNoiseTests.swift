@@ -10,25 +10,8 @@ import TestKit
 import Testing
 
 @Suite struct MediaNoiseTests {
-    /// A peer that has offered these formats to a session, which stands.
-    private final class Line {
-        let world: MediaWorld
-        let peer: RawPeer
-        let session: MediaSession
-        let target: SocketAddress
-
-        init(_ world: MediaWorld, formats: String = "0 13 101", port: UInt16 = 4000) throws {
-            self.world = world
-            peer = try RawPeer(world.loop, port: port)
-            (session, target) = try world.answering(peer.description(formats: formats))
-        }
-
-        var noise: [RawPeer.Packet] { peer.packets.filter { $0.payloadType == 13 } }
-        var audio: [RawPeer.Packet] { peer.packets.filter { $0.payloadType == 0 } }
-    }
-
     @Test func aPauseIsToldAndNotSent() throws {
-        let line = try Line(MediaWorld())
+        let line = try NoiseLine(MediaWorld())
         line.world.run(.seconds(2))
         #expect(line.audio.isEmpty)
         #expect(line.noise.map(\.payload) == Array(repeating: [65], count: 5))
@@ -50,7 +33,7 @@ import Testing
     }
 
     @Test func whereItWasNotOfferedSilenceIsSent() throws {
-        let line = try Line(MediaWorld(), formats: "0 101")
+        let line = try NoiseLine(MediaWorld(), formats: "0 101")
         line.world.run(.seconds(1))
         #expect(line.noise.isEmpty && line.audio.count > 45 && line.audio.allSatisfy(\.isSilence))
         line.peer.close()
@@ -75,7 +58,7 @@ import Testing
     }
 
     @Test func aRecordingIsAsLongAsThePause() throws {
-        let line = try Line(MediaWorld())
+        let line = try NoiseLine(MediaWorld())
         let file = temporaryFile("pause.wav")
         let recording = try line.session.record(RecordingRequest(path: file, channels: .stereo))
         line.world.run(.seconds(3))
@@ -91,8 +74,8 @@ import Testing
     /// One leg pauses; the other one's far side hears the same background, by a packet where it agreed on that, else as silence.
     @Test(arguments: [true, false]) func aBridgePassesPausesOn(isAgreed: Bool) throws {
         let world = MediaWorld()
-        let speaker = try Line(world)
-        let listener = try Line(world, formats: isAgreed ? "0 13 101" : "0 101", port: 4002)
+        let speaker = try NoiseLine(world)
+        let listener = try NoiseLine(world, formats: isAgreed ? "0 13 101" : "0 101", port: 4002)
         speaker.session.connect(to: listener.session)
         func talk() {
             for _ in 0..<10 {
@@ -124,4 +107,21 @@ import Testing
         listener.peer.close()
         world.end()
     }
+}
+
+/// A peer that has offered these formats to a session, which stands.
+final class NoiseLine {
+    let world: MediaWorld
+    let peer: RawPeer
+    let session: MediaSession
+    let target: SocketAddress
+
+    init(_ world: MediaWorld, formats: String = "0 13 101", port: UInt16 = 4000) throws {
+        self.world = world
+        peer = try RawPeer(world.loop, port: port)
+        (session, target) = try world.answering(peer.description(formats: formats))
+    }
+
+    var noise: [RawPeer.Packet] { peer.packets.filter { $0.payloadType == 13 } }
+    var audio: [RawPeer.Packet] { peer.packets.filter { $0.payloadType == 0 } }
 }

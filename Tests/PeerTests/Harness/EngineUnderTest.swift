@@ -70,13 +70,14 @@ final class EngineUnderTest: Sendable {
         loops count: Int = 1, lines: [LineSettings] = [], codecs: [String] = ["pcmu", "pcma"],
         timers: SIPTimers = SIPTimers(), rtpTimeout: Duration = .seconds(20), limits: Admission.Limits = Admission.Limits(),
         registrar: RegistrarSettings? = nil, tls: TLSContext? = nil, security: MediaSecurity = .accepted,
-        traces: TraceSettings? = nil, flow: TestFlow? = nil
+        comfortNoise: ComfortNoisePolicy = .accepted, traces: TraceSettings? = nil, flow: TestFlow? = nil
     ) throws {
         let local = SocketAddress(ip: .loopback4, port: 0)
         var settings = EngineSettings(listeners: [.init(.udp, local), .init(.tcp, local)])
         settings.lines = lines
         settings.tls = tls
         settings.security = security
+        settings.comfortNoise = comfortNoise
         if tls?.canServe == true { settings.listeners.append(.init(.tls, local)) }
         settings.codecs = codecs
         settings.timers = timers
