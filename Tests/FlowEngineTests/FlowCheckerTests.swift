@@ -67,11 +67,11 @@ func steps(_ lines: String...) -> String {
         ),
         (
             steps("answer", "bridge: { to: sip:a@b, whisper: x }"),
-            "f.yaml:5:30: error: `whisper` of `bridge` is not built yet; remove it"
+            "f.yaml:5:39: error: unknown section `x` of `whisper`; known: `main`"
         ),
         (
-            steps("answer", "request: { url: https://a, retry: 3 }"),
-            "f.yaml:5:34: error: `retry` of `request` is not built yet; remove it"
+            steps("answer", "request: { url: https://a, sign: x }"),
+            "f.yaml:5:34: error: `sign` of `request` is not built yet; remove it"
         ),
         (
             steps("wait: 5"),

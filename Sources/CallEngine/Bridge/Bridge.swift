@@ -10,7 +10,14 @@ extension Call {
     package func bridge(_ request: BridgeRequest) async throws(CancellationError) -> BridgeResult {
         let bridge = Bridge(caller: self, request: request)
         defer { bridge.end() }
-        return try await bridge.run()
+        do {
+            let result = try await bridge.run()
+            await bridge.stopAsides()
+            return result
+        } catch {
+            await bridge.stopAsides()
+            throw error
+        }
     }
 }
 
@@ -26,6 +33,10 @@ final class Bridge {
         case progressed(Call)
         case ended(Call, CallEnd)
         case referred(Call, Referral)
+        /// What was done on a leg is over (BridgeAsides.swift).
+        case asideEnded(Call, BridgeVerdict)
+        case pressed(Int, by: Call)
+        case timeUp
     }
 
     let caller: Call
@@ -43,6 +54,15 @@ final class Bridge {
     var isTransferring = false
     /// Who has asked for it.
     var referrer: Call?
+    /// What is done on single legs, until it is over.
+    var asides: [(call: Call, task: LoopTask)] = []
+    /// Whose keys are followed.
+    var followed: [Call] = []
+    /// The one whose keys have begun something that is not over.
+    var presser: Call?
+    var timers: [LoopTimer] = []
+    /// The two were connected for as long as they may.
+    var isTimeUp = false
 
     init(caller: Call, request: BridgeRequest) {
         self.caller = caller
@@ -68,6 +88,7 @@ final class Bridge {
     /// Ends every leg that is left and what the caller hears: after the run, or when its task was cancelled.
     func end() {
         stopRingback()
+        cancelAsides()
         recording?.stop()
         referrer?.endReferral()
         referrer = nil
@@ -118,27 +139,50 @@ final class Bridge {
     // MARK: Ringing
 
     private func attempt(_ group: [Candidate]) async throws(CancellationError) -> BridgeResult {
-        let deadline = caller.loop.now + request.timeout
+        var deadline = caller.loop.now + request.timeout
         var results = group.compactMap { call($0) }
         while !legs.isEmpty {
             guard let event = try await events.next(until: deadline) else {
-                results += legs.map { BridgeResult(outcome: .noAnswer, target: $0.target, status: $0.call.finalStatus) }
-                for leg in legs { history?.ended(leg.call, status: 408) }
-                leave(except: nil)
-                break
+                // Who has answered is being asked whether he takes the call.
+                deadline = .never
+                let silent = legs.filter { $0.call.state != .answered }
+                results += silent.map { BridgeResult(outcome: .noAnswer, target: $0.target, status: $0.call.finalStatus) }
+                for leg in silent {
+                    history?.ended(leg.call, status: 408)
+                    if heard === leg.call { loseEarlyMedia() }
+                    dismiss(leg.call, HangUpReason(cause: .cancelled))
+                }
+                continue
             }
             switch event {
             case .progressed(let leg):
                 guard let target = target(of: leg) else { continue }
                 if leg.state == .answered {
+                    if prepare(leg) { continue }
                     leave(except: leg)
                     return try await connect(leg, target)
                 }
                 progress(leg)
-            case .referred: continue
+            case .asideEnded(let leg, let verdict):
+                guard let target = target(of: leg) else { continue }
+                switch verdict {
+                case .goOn:
+                    leave(except: leg)
+                    return try await connect(leg, target)
+                case .leave:
+                    leave(except: nil)
+                    return BridgeResult(outcome: .cancelled, target: target, status: leg.finalStatus)
+                case .rejected, .noAnswer:
+                    results.append(
+                        BridgeResult(
+                            outcome: verdict == .noAnswer ? .noAnswer : .rejected, target: target, status: leg.finalStatus))
+                    dismiss(leg, .normal)
+                }
+            case .referred, .pressed, .timeUp: continue
             case .ended(let leg, let end):
                 guard let target = target(of: leg) else { continue }
                 legs.removeAll { $0.call === leg }
+                cancelAside(on: leg)
                 history?.ended(leg, status: leg.finalStatus)
                 if heard === leg { loseEarlyMedia() }
                 results.append(Self.result(of: end, target, status: leg.finalStatus))
@@ -189,18 +233,25 @@ final class Bridge {
 
     private func target(of leg: Call) -> String? { legs.first { $0.call === leg }?.target }
 
-    /// Cancels all legs but the one that answered.
+    /// Cancels all legs but the one that is taken.
     private func leave(except winner: Call?) {
-        for leg in legs where leg.call !== winner {
-            leg.call.onStateChange = nil
-            leg.call.onEnd = nil
-            if winner != nil, leg.call.state != .answered {
-                leg.call.hangUp(.answeredElsewhere)
+        for leg in legs.map(\.call) where leg !== winner {
+            if winner != nil, leg.state != .answered {
+                dismiss(leg, .answeredElsewhere)
             } else {
-                leg.call.hangUp(HangUpReason(cause: leg.call.state == .answered ? .normal : .cancelled))
+                dismiss(leg, HangUpReason(cause: leg.state == .answered ? .normal : .cancelled))
             }
         }
-        legs.removeAll { $0.call !== winner }
+    }
+
+    /// Lets go of a leg.
+    func dismiss(_ leg: Call, _ reason: HangUpReason) {
+        cancelAside(on: leg)
+        legs.removeAll { $0.call === leg }
+        leg.onStateChange = nil
+        leg.onEnd = nil
+        leg.onReferral = nil
+        leg.hangUp(reason)
     }
 
     // MARK: What the caller hears
@@ -234,7 +285,7 @@ final class Bridge {
         ringback = nil
     }
 
-    private func loseEarlyMedia() {
+    func loseEarlyMedia() {
         heard = nil
         caller.media?.disconnect()
         if !legs.isEmpty { startRingback() }
@@ -266,21 +317,31 @@ final class Bridge {
         heard = leg
         recording = request.onConnected?()
         var (leg, target) = (leg, target)
+        beginLimit()
         listenForReferral(of: leg)
-        while !leg.state.isEnded {
+        follow(leg)
+        var isLeft = false
+        while !leg.state.isEnded, !isTimeUp, !isLeft {
             switch try await events.next() {
             case .referred(let referrer, let referral)? where referrer === leg:
                 guard let next = try await transfer(from: leg, to: referral) else { continue }
                 (leg, target) = next
                 listenForReferral(of: leg)
+                follow(leg)
+            case .pressed(let index, let presser)?: pressed(index, by: presser)
+            case .asideEnded(let call, let verdict)?:
+                isLeft = call === presser && verdict == .leave
+                asideEnded(on: call)
             default: continue
             }
         }
-        legs = []
+        dismiss(leg, .normal)
         caller.media?.disconnect()
         recording?.stop()
-        return BridgeResult(
+        var result = BridgeResult(
             outcome: .answered, target: target, status: leg.finalStatus, connected: caller.loop.now - started)
+        result.isLimited = isTimeUp
+        return result
     }
 
     // MARK: Outcomes

@@ -9,7 +9,7 @@ extension Bridge {
     /// Lets the leg ask for a transfer, one at a time, to targets that the flow may call.
     func listenForReferral(of leg: Call) {
         leg.onReferral = { [unowned self, unowned leg] referral in
-            guard !isTransferring, request.mayTransfer(referral.target) else { return false }
+            guard !isTransferring, presser == nil, request.mayTransfer(referral.target) else { return false }
             isTransferring = true
             referrer = leg
             events.send(.referred(leg, referral))
@@ -44,7 +44,7 @@ extension Bridge {
                 if let mine = caller.media, let theirs = next.media { mine.connect(to: theirs) }
                 heard = next
                 referrer.notifyReferrer(200, isLast: true)
-                dismiss(referrer)
+                release(referrer)
                 return (next, referral.target)
             case .ended(let leg, _) where leg === next:
                 legs.removeAll { $0.call === next }
@@ -53,10 +53,7 @@ extension Bridge {
             default: continue
             }
         }
-        legs.removeAll { $0.call === next }
-        next.onStateChange = nil
-        next.onEnd = nil
-        next.hangUp(HangUpReason(cause: .cancelled))
+        dismiss(next, HangUpReason(cause: .cancelled))
         return giveBack(to: referrer, status: 408)
     }
 
@@ -71,7 +68,8 @@ extension Bridge {
     }
 
     /// The referrer hangs up by itself (RFC 5589 section 6.1); one that forgets to is hung up after two seconds.
-    private func dismiss(_ referrer: Call) {
+    private func release(_ referrer: Call) {
+        stopFollowing(referrer)
         legs.removeAll { $0.call === referrer }
         referrer.onStateChange = nil
         referrer.onEnd = nil

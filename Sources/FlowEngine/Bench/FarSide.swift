@@ -28,7 +28,7 @@ final class FarSide {
     func start() {
         let standard: [FarSideStep] = [.rings, .waits(.seconds(1)), .answers]
         let needsAnswer =
-            call.direction == .outbound
+            call.direction == .outbound && call.state != .answered
             && !script.contains { step in
                 switch step {
                 case .answers, .rejects, .rings, .earlyMedia: true

@@ -49,6 +49,8 @@ final class CaseRun: FlowObserver {
     private var problems: [String] = []
     private var steps: Set<SourcePlace> = []
     private var farSide: FarSide?
+    /// Those whom a bridge has called.
+    private var callees: [FarSide] = []
 
     init(flow: Flow, flowCase: FlowCase, prompts: any PromptInspector) {
         self.flow = flow
@@ -102,7 +104,8 @@ final class CaseRun: FlowObserver {
         farSide.onStep = { [unowned self] words in note(words) }
         farSide.onStuck = { [unowned self] problem in problems.append(problem) }
         call.onAction = { [unowned self] words in note(words) }
-        call.onSound = { [unowned self] source, isOver in heard(source, isOver) }
+        call.onSound = { [unowned self] source, isOver in heard(source, isOver, by: self.farSide) }
+        call.leg = { [unowned self] target, behaviour in leg(to: target, behaviour) }
         call.onDigitsSent = { [unowned self] key in
             sent += key
             self.farSide?.received(key)
@@ -123,11 +126,29 @@ final class CaseRun: FlowObserver {
             loop.run(for: .seconds(120))
         }
         if !over { problems.append("the flow did not end after the call: step \(run.currentPlace?.description ?? "-")") }
-        farSide.finish()
+        for side in [farSide] + callees { side.finish() }
         let took = (call.info.ended ?? loop.now) - Instant.zero
         let failures = problems + flowCase.expectations.compactMap { CaseJudge(run: self).failure(of: $0) }
         return CaseResult(
             name: flowCase.name, place: flowCase.place, failures: failures, transcript: transcript, took: took, steps: steps)
+    }
+
+    /// A target of a bridge that has answered.
+    private func leg(to target: String, _ behaviour: BridgeBehaviour) -> SimulatedCall {
+        let info = CallInfo(
+            id: "\(call.info.id)-\(callees.count + 1)", direction: .outbound, from: call.info.from, to: Self.party(target),
+            started: loop.now)
+        let leg = SimulatedCall(loop: loop, info: info)
+        (leg.duration, leg.supply) = (call.duration, call.supply)
+        leg.accept()
+        let side = FarSide(call: leg, script: behaviour.script, name: target)
+        callees.append(side)
+        side.onStep = { [unowned self] words in note(words) }
+        side.onStuck = { [unowned self] problem in problems.append(problem) }
+        leg.onSound = { [unowned self] source, isOver in heard(source, isOver, by: side, of: target) }
+        leg.onDigitsSent = { key in side.received(key) }
+        side.start()
+        return leg
     }
 
     // MARK: What happens
@@ -137,15 +158,15 @@ final class CaseRun: FlowObserver {
         transcript.append("\(String(repeating: " ", count: max(0, 9 - seconds.count)))\(seconds)  \(words)")
     }
 
-    private func heard(_ source: AudioSource, _ isOver: Bool) {
+    private func heard(_ source: AudioSource, _ isOver: Bool, by side: FarSide?, of target: String? = nil) {
         let name = name(of: source)
         if isOver {
             if let index = played.lastIndex(where: { $0.name == name }) { played[index].whole = true }
         } else {
             played.append((name, false))
-            note("plays \(name)")
+            note("plays \(name)\(target.map { " to \($0)" } ?? "")")
         }
-        farSide?.heard(name, whole: isOver)
+        side?.heard(name, whole: isOver)
     }
 
     private func name(of source: AudioSource) -> String {

@@ -73,6 +73,8 @@ struct BridgeBehaviour: Sendable {
     var delay = Duration.seconds(1)
     /// How long the two talk before the target hangs up.
     var talks = Duration.seconds(5)
+    /// What the target does once it has answered.
+    var script: [FarSideStep] = []
 }
 
 enum WebAnswer: Sendable {

@@ -175,13 +175,14 @@ struct FlowCaseReader {
             return behaviour
         }
         guard let map = MappingReader(node, "`bridges`", sink) else { return nil }
-        for pair in pairs where pair.key.text != "talks" {
+        for pair in pairs where !["talks", "does"].contains(pair.key.text) {
             _ = map.node(pair.key.text)
             if outcome(pair.key.text, at: pair.key.place), let delay = NodeRead.duration(pair.value, "`\(pair.key.text)`", sink) {
                 behaviour.delay = delay
             }
         }
         if let talks = map.duration("talks") { behaviour.talks = talks }
+        if let script = map.node("does") { behaviour.script = NodeRead.list(script).compactMap { step($0, of: .inbound) } }
         map.finish()
         return behaviour
     }

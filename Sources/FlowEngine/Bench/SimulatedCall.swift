@@ -29,6 +29,8 @@ package final class SimulatedCall: CallControl {
     package var supply: (PromptOrigin) -> String? = { _ in nil }
     /// How a bridge target behaves.
     var behaviour: (String) -> BridgeBehaviour = { _ in BridgeBehaviour() }
+    /// A call with a target that has answered, and what it does.
+    var leg: (String, BridgeBehaviour) -> SimulatedCall? = { _, _ in nil }
     /// What it speaks, as `CallInfo.codec`.
     package var codec = "PCMU/8000"
     /// Called for what the flow does to the call, in words: the transcript.

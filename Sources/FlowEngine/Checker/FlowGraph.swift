@@ -13,7 +13,7 @@ struct FlowGraph {
     private struct Ways {
         /// nil: control never leaves at the end. true: time has passed on every way to it.
         var end: Bool?
-        var gotos: [(section: String, place: SourcePlace, timed: Bool)] = []
+        var gotos: [(section: String, place: SourcePlace, timed: Bool, by: String)] = []
         /// Something ends the call.
         var hangsUp = false
 
@@ -27,6 +27,7 @@ struct FlowGraph {
         if let always = flow.always { _ = walk(always, timed: false) }
         for way in Array(ways.values) + [failed] { checkTargets(way) }
         checkReach(ways, failed)
+        checkAsides(ways)
         checkCycles(ways)
         checkWayOut(ways)
         checkEnds(ways)
@@ -58,7 +59,8 @@ struct FlowGraph {
         let shape = step.verb.shape
         let after = timed || shape.takesTime
         var ways = Ways()
-        if let goto = shape.goto { ways.gotos.append((goto.section, goto.place, timed)) }
+        if let goto = shape.goto { ways.gotos.append((goto.section, goto.place, timed, GotoVerb.name)) }
+        for aside in shape.aside { ways.gotos.append((aside.section, aside.place, true, aside.key)) }
         var inner: [Ways] = shape.branches.map { walk($0, timed: after) }
         if shape.loopsForever, let body = inner.first { checkEndlessRepeat(body, step) }
         // A step can fail before any time has passed.
@@ -89,7 +91,21 @@ struct FlowGraph {
 
     private func checkTargets(_ ways: Ways) {
         for goto in ways.gotos where flow.section(goto.section) == nil {
-            NodeRead.unknown("section", goto.section, of: "`goto`", at: goto.place, known: flow.sections.map(\.name), sink)
+            NodeRead.unknown("section", goto.section, of: "`\(goto.by)`", at: goto.place, known: flow.sections.map(\.name), sink)
+        }
+    }
+
+    /// What runs beside a bridge takes no call out of it.
+    private func checkAsides(_ ways: [String: Ways]) {
+        var seen: Set<String> = []
+        for aside in ways.values.flatMap(\.gotos) where aside.by != GotoVerb.name && seen.insert(aside.section).inserted {
+            flow.section(aside.section)?.block.forEachStep { step in
+                guard type(of: step.verb).takesCall else { return }
+                sink.error(
+                    at: step.place,
+                    "`\(step.name)` in a section that a bridge runs beside it (`\(aside.by)`): its call is in a bridge",
+                    mend: "`goto` a section that does it: that ends the bridge")
+            }
         }
     }
 
@@ -146,8 +162,12 @@ struct FlowGraph {
 
     /// A section that just stops while another one follows it in the file: somebody may have thought that it goes on there.
     private func checkEnds(_ ways: [String: Ways]) {
+        // Beside a bridge a section comes back to it.
+        let asides = Set(ways.values.flatMap(\.gotos).filter { $0.by != GotoVerb.name }.map(\.section))
         for (section, next) in zip(flow.sections, flow.sections.dropFirst()) {
-            guard ways[section.name]?.end != nil, !section.block.steps.isEmpty, section.name != "failed" else { continue }
+            guard ways[section.name]?.end != nil, !section.block.steps.isEmpty, section.name != "failed",
+                !asides.contains(section.name)
+            else { continue }
             sink.warning(
                 at: section.place, "the section `\(section.name)` ends the call where its steps end",
                 mend: "add `hangup`, or `goto: \(next.name)` if it is to go on there")

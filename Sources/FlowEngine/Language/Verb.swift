@@ -43,6 +43,8 @@ package protocol Verb: Sendable {
     static var needs: VerbNeed { get }
     /// For what calls it can be used.
     static var directions: FlowDirection { get }
+    /// Whether it connects the call with others: not while it is in a bridge.
+    static var takesCall: Bool { get }
     /// The outcomes that `on:` may name besides `failed`.
     static var outcomes: [String] { get }
     /// A step with this verb, as a flow would write it; the tests parse it.
@@ -60,6 +62,7 @@ package protocol Verb: Sendable {
 
 extension Verb {
     package static var directions: FlowDirection { .both }
+    package static var takesCall: Bool { false }
     package static var outcomes: [String] { [] }
     package var shape: StepShape { StepShape() }
 }
@@ -76,6 +79,8 @@ package struct StepShape: Sendable {
     package var takesTime = false
     /// The section it goes to.
     package var goto: (section: String, place: SourcePlace)?
+    /// Sections that it runs beside the flow, with the setting that names each.
+    package var aside: [(section: String, place: SourcePlace, key: String)] = []
     /// The branches are run over and over; without a way out nothing comes after.
     package var loopsForever = false
 

@@ -17,7 +17,11 @@ package final class FlowRun {
     var lastResult: Value = .null
     var lastResultIsSecret = false
     var recording: Value = .null
-    private let flow: Flow
+    let flow: Flow
+    /// The flow beside which this one runs a section, on the other leg of a bridge (FlowAside.swift); nil for the flow itself.
+    let beside: FlowRun?
+    /// A section runs while the call is in a bridge.
+    var isInBridge = false
     private var main: LoopTask?
     private var limit: LoopTimer?
     private let ended = Waiter<CallEnd>()
@@ -47,7 +51,7 @@ package final class FlowRun {
     /// The flow ended a call that goes out before its answer.
     private var hasGivenUp = false
     private var error: FlowError?
-    private var place: SourcePlace?
+    var place: SourcePlace?
     private var depth = 0
     private var budget: FlowBudget
 
@@ -55,7 +59,21 @@ package final class FlowRun {
         self.flow = flow
         self.call = call
         self.environment = environment
+        beside = nil
         frame = FlowFrame(flow: flow)
+        budget = FlowBudget(at: call.loop.now)
+    }
+
+    /// For a section on another call: its variables, events and results are those of `run`.
+    init(beside run: FlowRun, on call: any CallControl) {
+        flow = run.flow
+        self.call = call
+        environment = run.environment
+        beside = run
+        frame = run.frame
+        isInBridge = true
+        place = run.place
+        (lastResult, lastResultIsSecret) = (run.lastResult, run.lastResultIsSecret)
         budget = FlowBudget(at: call.loop.now)
     }
 
@@ -274,6 +292,7 @@ package final class FlowRun {
 
     private func perform(_ step: Step) async throws -> StepResult {
         try meet(type(of: step.verb).needs, of: step)
+        if isInBridge, type(of: step.verb).takesCall { throw FlowError("\(step.name): the call is in a bridge") }
         do {
             return try await step.verb.run(self)
         } catch let error as CallControlError {
@@ -332,16 +351,16 @@ package final class FlowRun {
     package var end: CallEnd? { callEnd }
 
     package func emit(_ event: FlowEvent) {
-        for observer in environment.observers { observer.flow(self, did: event) }
+        for observer in environment.observers { observer.flow(root, did: event) }
     }
 
     package func add(_ expectation: Expectation) {
-        expectations.append(expectation)
+        root.expectations.append(expectation)
         emit(.expectation(expectation))
     }
 
     package func add(tag name: String, value: String) {
-        tags.append((name, value))
+        root.tags.append((name, value))
         emit(.tag(name: name, value: value))
     }
 
@@ -350,7 +369,7 @@ package final class FlowRun {
         emit(.quality(event))
     }
 
-    private func stopBackground() {
+    func stopBackground() {
         background?.stop()
         underlay?.stop()
         (background, underlay) = (nil, nil)
@@ -374,25 +393,5 @@ package final class FlowRun {
             flow: flow.name, result: result, end: callEnd, expectations: expectations, tags: tags, error: error,
             recordings: recordings, digitsSent: digitsSent, worstScore: worstScore, lastPlace: place,
             variables: frame.publicVariables)
-    }
-}
-
-/// Finds cycles that take no time: so many steps in so little time are no conversation.
-struct FlowBudget {
-    private var since: Instant
-    private var steps = 0
-    private static let most = 2_000
-
-    init(at now: Instant) { since = now }
-
-    mutating func spend(at now: Instant, place: SourcePlace?) throws(FlowError) {
-        if now - since >= .milliseconds(20) {
-            since = now
-            steps = 0
-        }
-        steps += 1
-        guard steps <= Self.most else {
-            throw FlowError("\(Self.most) steps in no time: a cycle without a prompt or a wait", at: place)
-        }
     }
 }

@@ -4,8 +4,8 @@ import Basics
 import CallEngine
 import Reactor
 
-/// A flow at work with its variables; `run` puts another one in its place for a while.
-struct FlowFrame {
+/// A flow at work with its variables; `run` puts another one in its place for a while. Sections beside the flow share it.
+final class FlowFrame {
     var flow: Flow
     var variables: [String: Value] = [:]
     var secretNames: Set<String> = []
@@ -24,9 +24,9 @@ extension FlowRun: Scope {
     package func value(named name: String) -> Value? {
         if let value = frame.variables[name] { return value }
         switch name {
-        case "call": return call.info.value(state: call.state, now: loop.now)
+        case "call": return root.call.info.value(state: root.call.state, now: loop.now)
         case "result": return lastResult
-        case "recording": return recording
+        case "recording": return root.recording
         case "campaign": return environment.campaign
         case "target": return environment.target
         case "env":

@@ -6,6 +6,7 @@ import CallEngine
 package struct BridgeVerb: Verb {
     package static let name = "bridge"
     package static let needs = VerbNeed.call
+    package static let takesCall = true
     package static let outcomes = BridgeResult.Outcome.allCases.map(\.rawValue)
     package static let example =
         "bridge: { to: sip:sales@pbx.example.com, timeout: 20s, on: { busy: hangup, no-answer: hangup } }"
@@ -20,6 +21,7 @@ package struct BridgeVerb: Verb {
     private var earlyMedia = true
     private var record: FlowText?
     private var recordChannels = RecordingRequest.Channels.stereo
+    private var extras = BridgeExtras()
 
     package init?(_ step: StepReader) {
         if let plain = step.plain {
@@ -59,12 +61,13 @@ package struct BridgeVerb: Verb {
             }
         }
         if let record { RecordVerb.checkName(of: record, step.sink) }
-        map.notBuilt("whisper", "screen", "keys", "limit")
+        extras = BridgeExtras(step, map)
     }
 
     package var shape: StepShape {
         var shape = StepShape(takesTime: true)
         shape.exhaustive = Self.outcomes
+        shape.aside = extras.sections
         return shape
     }
 
@@ -94,13 +97,16 @@ package struct BridgeVerb: Verb {
             let (place, channels) = (run.currentPlace, recordChannels)
             request.onConnected = { [unowned run] in
                 do {
-                    return try run.startRecording(RecordingRequest(path: path, channels: channels), shown: shown)
+                    return try run.startRecording(
+                        RecordingRequest(path: path, channels: channels), shown: shown, of: run.call)
                 } catch {
                     run.emit(.warning("bridge: the call is not recorded: \(error)", at: place))
                     return nil
                 }
             }
         }
+        let asides = FlowAsides(run)
+        try extras.add(to: &request, run, asides)
         run.emit(.bridging(resolved.map { shown[$0] ?? $0 }))
         let result = try await run.call.bridge(request)
         run.emit(.bridged(target: shown[result.target] ?? result.target, outcome: result.outcome.rawValue, status: result.status))
@@ -108,10 +114,11 @@ package struct BridgeVerb: Verb {
         if !result.detail.isEmpty, shown[result.target] ?? result.target == result.target {
             run.emit(.warning("bridge: \(result.detail)", at: run.currentPlace))
         }
+        if let departure = asides.departure { throw departure }
         return StepResult(
             value: .object([
                 "outcome": .string(result.outcome.rawValue), "target": .string(result.target),
-                "status": .int(Int64(result.status)),
+                "status": .int(Int64(result.status)), "limited": .bool(result.isLimited),
                 "connected": .duration(result.connected)
             ]), outcome: result.outcome.rawValue)
     }

@@ -7,6 +7,7 @@ import Reactor
 /// Takes part in a conference.
 package struct ConferenceVerb: Verb {
     package static let name = "conference"
+    package static let takesCall = true
     package static let needs = VerbNeed.answered
     package static let outcomes = ["left", "full", "ended", "timeout"]
     package static let example =

@@ -72,7 +72,7 @@ package struct RecordVerb: Verb {
             return .done
         case .stop:
             let current = try current(run)
-            run.backgroundRecording = nil
+            run.root.backgroundRecording = nil
             current.recording.stop()
             return .done
         }
@@ -82,18 +82,21 @@ package struct RecordVerb: Verb {
             _ = try await run.play(
                 PlaybackRequest([.tone(frequencies: [1000], cadence: [])]), names: ["beep"], for: .milliseconds(300))
         }
-        let recording = try run.startRecording(RecordingRequest(path: path, channels: channels), shown: try run.shown(target))
+        // What goes on beside the flow is the flow's own, whoever has begun it.
+        let recording = try run.root.startRecording(
+            RecordingRequest(path: path, channels: channels), shown: try run.shown(target),
+            of: background ? run.root.call : run.call)
         if background {
-            run.backgroundRecording = BackgroundRecording(recording: recording)
+            run.root.backgroundRecording = BackgroundRecording(recording: recording)
             if let longest {
                 run.loop.schedule(after: try run.length(longest)) { [weak recording] in recording?.stop() }
             }
-            return StepResult(value: run.recording)
+            return StepResult(value: run.root.recording)
         }
         let reason = try await waitForEnd(of: recording, run)
-        var map = run.recording.asMap ?? ValueMap()
+        var map = run.root.recording.asMap ?? ValueMap()
         map["reason"] = .string(reason)
-        run.recording = .map(map)
+        run.root.recording = .map(map)
         return StepResult(value: .map(map), outcome: reason)
     }
 
@@ -116,7 +119,7 @@ package struct RecordVerb: Verb {
     }
 
     private func current(_ run: FlowRun) throws -> BackgroundRecording {
-        guard let recording = run.backgroundRecording else {
+        guard let recording = run.root.backgroundRecording else {
             throw FlowError("record: \(action.rawValue): nothing is being recorded in the background")
         }
         return recording
@@ -143,7 +146,7 @@ package struct RecordVerb: Verb {
         let reason = try await over.wait()
         recording.stop()
         // The file is closed on the recorder's thread.
-        try await run.whenClosed(recording)
+        try await run.root.whenClosed(recording)
         return reason
     }
 }
@@ -155,7 +158,7 @@ struct BackgroundRecording {
 
 extension FlowRun {
     /// Starts recording; `recording` tells of it from now on, and again when the file is closed.
-    func startRecording(_ request: RecordingRequest, shown: String) throws -> Recording {
+    func startRecording(_ request: RecordingRequest, shown: String, of call: any CallControl) throws -> Recording {
         let recording = try call.record(request)
         pendingRecordings += 1
         recordings.append(request.path)

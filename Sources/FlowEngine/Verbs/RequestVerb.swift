@@ -26,6 +26,10 @@ package struct RequestVerb: Verb {
     private var headers: [(name: String, value: FlowText)] = []
     private var body = Body.none
     private var timeout: FlowLength?
+    /// Asked in turn where the one before gives no answer that counts.
+    private var fallbacks: [FlowText] = []
+    private var retry = RequestRetry()
+    private var filler: RequestFiller?
 
     package init?(_ step: StepReader) {
         if let plain = step.plain {
@@ -39,9 +43,14 @@ package struct RequestVerb: Verb {
         }
         guard let url = step.requiredText("url", mend: "url: https://example.com/path") else { return nil }
         self.url = url
-        if let text = url.constant, !text.hasPrefix("http://"), !text.hasPrefix("https://") {
-            step.sink.error(at: url.place, "`url` begins with http:// or https://")
+        fallbacks = step.texts("fallback") ?? []
+        for (name, url) in [("url", url)] + fallbacks.map({ ("fallback", $0) }) {
+            if let text = url.constant, !text.hasPrefix("http://"), !text.hasPrefix("https://") {
+                step.sink.error(at: url.place, "`\(name)` begins with http:// or https://")
+            }
         }
+        retry = RequestRetry(step, map)
+        filler = map.node("filler").flatMap { RequestFiller($0, step) }
         let bodies = ["json", "form", "text"].filter { map.has($0) }
         if bodies.count > 1 {
             step.sink.error(at: map.place(of: bodies[1]), "`\(bodies[1])` stands beside `\(bodies[0])`", mend: "one body")
@@ -60,35 +69,53 @@ package struct RequestVerb: Verb {
         }
         headers = step.headers("headers")
         timeout = step.length("timeout")
-        map.notBuilt("retry", "fallback", "filler", "sign", "hmac")
+        map.notBuilt("sign", "hmac")
     }
 
     package var shape: StepShape { StepShape(takesTime: true) }
 
     package func run(_ run: FlowRun) async throws -> StepResult {
-        let address = try run.headerValue(url)
-        let shown = try run.shown(url)
+        let services = try ([url] + fallbacks).map { try service($0, run) }
+        guard let requester = run.environment.requester else { throw FlowError("request: web requests are not available here") }
+        var request = WebRequest(method: method, url: "", timeout: try run.length(timeout, default: .seconds(10)))
+        request.headers = try headers.map { ($0.name, try run.headerValue($0.value)) }
+        try addBody(to: &request, run)
+        let filling = try filler?.begin(run)
+        defer { filling?.stop() }
+        var (pauses, attempts) = (try retry.pauses(run), 0)
+        var (last, shown) = (WebOutcome.failed(""), "")
+        services: for service in services {
+            request.url = service.address
+            shown = service.shown
+            pauses.restart()
+            repeat {
+                last = try await requester.perform(request, on: run.loop)
+                attempts += 1
+                run.emit(.requested(method: method, url: shown, status: last.status))
+                guard last.isWorthAnotherTry else { break services }
+            } while try await pauses.wait(run, after: "\(method) \(shown)", last)
+        }
+        switch last {
+        case .failed(let reason): return failed(status: 0, reason, ValueMap(), shown, attempts, run)
+        case .response(let response):
+            var value = value(of: response)
+            value["attempts"] = .int(Int64(attempts))
+            guard (200..<400).contains(response.status) else {
+                return failed(status: response.status, "the server answered \(response.status)", value, shown, attempts, run)
+            }
+            return StepResult(value: .map(value), outcome: "ok")
+        }
+    }
+
+    /// A URL that may be asked, and how it is shown.
+    private func service(_ text: FlowText, _ run: FlowRun) throws -> (address: String, shown: String) {
+        let address = try run.headerValue(text)
+        let shown = try run.shown(text)
         guard address.hasPrefix("http://") || address.hasPrefix("https://") else {
             throw FlowError("request: `\(shown)` begins with neither http:// nor https://")
         }
         if let reason = run.environment.refusesRequest(address) { throw FlowError("request: \(shown): \(reason)") }
-        guard let requester = run.environment.requester else { throw FlowError("request: web requests are not available here") }
-        var request = WebRequest(method: method, url: address, timeout: try run.length(timeout, default: .seconds(10)))
-        request.headers = try headers.map { ($0.name, try run.headerValue($0.value)) }
-        try addBody(to: &request, run)
-        let outcome = try await requester.perform(request, on: run.loop)
-        switch outcome {
-        case .failed(let reason):
-            run.emit(.requested(method: method, url: shown, status: 0))
-            return failed(status: 0, reason, ValueMap(), shown, run)
-        case .response(let response):
-            run.emit(.requested(method: method, url: shown, status: response.status))
-            let value = value(of: response)
-            guard (200..<400).contains(response.status) else {
-                return failed(status: response.status, "the server answered \(response.status)", value, shown, run)
-            }
-            return StepResult(value: .map(value), outcome: "ok")
-        }
+        return (address, shown)
     }
 
     private func addBody(to request: inout WebRequest, _ run: FlowRun) throws {
@@ -136,8 +163,11 @@ package struct RequestVerb: Verb {
     }
 
     /// A service that is down does not end a call: it is an outcome, said in the log when nobody handles it.
-    private func failed(status: Int, _ reason: String, _ map: ValueMap, _ shown: String, _ run: FlowRun) -> StepResult {
+    private func failed(
+        status: Int, _ reason: String, _ map: ValueMap, _ shown: String, _ attempts: Int, _ run: FlowRun
+    ) -> StepResult {
         var map = map
+        map["attempts"] = .int(Int64(attempts))
         map["status"] = .int(Int64(status))
         map["ok"] = false
         map["error"] = .string(reason)

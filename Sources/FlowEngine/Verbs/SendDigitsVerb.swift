@@ -51,7 +51,7 @@ package struct SendDigitsVerb: Verb {
         let isSecret = run.isSecret(digits)
         options.isSecret = isSecret
         run.emit(.digitsSent(isSecret ? "***" : keys))
-        if !isSecret { run.digitsSent += keys.filter { Digit($0) != nil } }
+        if !isSecret { run.root.digitsSent += keys.filter { Digit($0) != nil } }
         try await run.call.sendDigits(keys, options: options)
         return .done
     }

@@ -5,6 +5,7 @@ import CallEngine
 /// Sends the call away.
 package struct TransferVerb: Verb {
     package static let name = "transfer"
+    package static let takesCall = true
     package static let needs = VerbNeed.answered
     package static let outcomes = TransferResult.Outcome.allCases.filter { $0 != .transferred }.map(\.rawValue)
     package static let example = "transfer: { to: sip:sales@pbx.example.com, attended: true, on: { busy: hangup } }"

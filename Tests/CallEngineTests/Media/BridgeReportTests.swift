@@ -97,8 +97,12 @@ import Testing
         #expect(lines.count == side.reports.count)
         var told = Told()
         for line in lines {
-            let columns = line.split(separator: "|", omittingEmptySubsequences: false).map { $0.split(separator: ",").map(String.init) }
-            let numbers = columns.map { $0.compactMap { Int($0.hasPrefix("0x") ? String($0.dropFirst(2)) : $0, radix: $0.hasPrefix("0x") ? 16 : 10) } }
+            let columns = line.split(separator: "|", omittingEmptySubsequences: false).map {
+                $0.split(separator: ",").map(String.init)
+            }
+            let numbers = columns.map {
+                $0.compactMap { Int($0.hasPrefix("0x") ? String($0.dropFirst(2)) : $0, radix: $0.hasPrefix("0x") ? 16 : 10) }
+            }
             told.senders.formUnion(numbers[0].map { UInt32($0) })
             told.about.formUnion(numbers[1].map { UInt32($0) })
             told.lost += numbers[2]

@@ -27,7 +27,8 @@ import Testing
 
         /// How its encoder describes this sound.
         func payloads(of clip: AudioClip) throws -> [[UInt8]] {
-            try folder.write(clip.samples.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }, to: "raw")
+            try folder.write(
+                clip.samples.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }, to: "raw")
             try run(Self.linear + ["-i", "raw", "-c:a", "comfortnoise", "told.nut"])
             try run(["-i", "told.nut", "-map", "0", "-c", "copy", "-f", "data", "told"])
             let all = Array(try Data(contentsOf: folder.url.appending(path: "told")))
@@ -39,7 +40,9 @@ import Testing
             try folder.write(payloads.flatMap { ($0 + [UInt8](repeating: 127, count: 10)).prefix(10) }, to: "told.g729")
             try run(["-f", "g729", "-c:a", "comfortnoise", "-i", "told.g729"] + Self.linear + ["raw"])
             let bytes = Array(try Data(contentsOf: folder.url.appending(path: "raw")))
-            let samples = stride(from: 0, to: bytes.count - 1, by: 2).map { Int16(bytes[$0]) | Int16(bitPattern: UInt16(bytes[$0 + 1]) << 8) }
+            let samples = stride(from: 0, to: bytes.count - 1, by: 2).map {
+                Int16(bytes[$0]) | Int16(bitPattern: UInt16(bytes[$0 + 1]) << 8)
+            }
             // Its filter settles in the first pieces.
             return AudioClip(samples: samples, rate: 8000).part(from: .milliseconds(320), until: nil)
         }

@@ -31,6 +31,8 @@ final class ServedFlows {
     /// Its log.
     var output: String { program.output }
 
+    func waitForOutput(_ text: String, _ limit: Duration) -> Bool { program.waitForOutput(text, limit) }
+
     /// Asks it to end; the exit status.
     func stop() -> Int32? {
         program.stop()
