@@ -208,13 +208,11 @@ final class Pacer {
             return tally.withLock { $0.failed += 1 }
         }
         let (hold, prompt, tally) = (hold, prompt, tally)
-        let task = call.loop.spawn {
-            do {
-                guard case .reached = try await call.wait(for: .answered, timeout: nil) else { return }
-                if let prompt { _ = call.play(PlaybackRequest([.file(path: prompt)], loop: .forever)) }
-                if hold > .zero { try await call.loop.sleep(for: hold) }
-                call.hangUp(.normal)
-            } catch {}
+        // As a call of `load`: by what it tells, without a task of its own.
+        call.onStateChange = { [unowned call] state in
+            guard state == .answered else { return }
+            if let prompt { _ = call.play(PlaybackRequest([.file(path: prompt)], loop: .forever)) }
+            call.loop.schedule(after: hold) { call.hangUp(.normal) }
         }
         call.onEnd = { [unowned call] end in
             let report = call.mediaReport
@@ -226,7 +224,6 @@ final class Pacer {
                 $0.lost += max(0, report.lost)
                 if report.received > 0 { $0.jitters.append(report.jitter.milliseconds) }
             }
-            if !answered { task.cancel() }
         }
     }
 }

@@ -260,9 +260,8 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
     private func readGathered() {
         metrics.pacedTurns += 1
         for watcher in pacing.take(at: clock) where watchers[Int(watcher.descriptor)] === watcher {
-            let (count, hasMore) = watcher.readGathered()
-            guard watchers[Int(watcher.descriptor)] === watcher else { continue }
-            if count > 0 { pacing.keep(watcher, hasMore: hasMore) } else { watcher.gatheringEnds() }
+            guard let (count, hasMore) = watcher.readGathered(), watchers[Int(watcher.descriptor)] === watcher else { continue }
+            if !pacing.keeps(watcher, count: count, hasMore: hasMore) { watcher.gatheringEnds() }
         }
     }
 
@@ -375,8 +374,8 @@ class Watcher {
     /// `events`: EPOLLIN, EPOLLOUT, EPOLLERR, EPOLLHUP, EPOLLRDHUP
     func ready(_ events: UInt32) { fatalError("a kind of watcher reads or writes") }
 
-    /// Reads what has gathered; tells how much that was, and whether there may be more.
-    func readGathered() -> (count: Int, hasMore: Bool) { fatalError("a kind of watcher whose input gathers reads") }
+    /// Reads what has gathered; tells how much that was, and whether there may be more. Nil when it does not gather any more.
+    func readGathered() -> (count: Int, hasMore: Bool)? { fatalError("a kind of watcher whose input gathers reads") }
 
     /// Nothing has gathered: the kernel is to tell of input again.
     func gatheringEnds() { fatalError("a kind of watcher whose input gathers is watched again") }

@@ -309,7 +309,7 @@ private final class DatagramWatcher: Watcher {
     var socket: KernelDatagramSocket?
 
     override func ready(_ events: UInt32) { socket?.ready(events) }
-    override func readGathered() -> (count: Int, hasMore: Bool) { socket?.readGathered() ?? (0, false) }
+    override func readGathered() -> (count: Int, hasMore: Bool)? { socket?.readGathered() }
     override func gatheringEnds() { socket?.epoll.watchAgain(self) }
     override func loopEnds() { socket?.close() }
 }

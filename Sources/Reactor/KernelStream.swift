@@ -140,12 +140,12 @@ final class KernelStream: StreamConnection, TurnEnd {
         watchWhatIsNeeded()
     }
 
-    fileprivate func readGathered() -> (count: Int, hasMore: Bool) {
+    fileprivate func readGathered() -> (count: Int, hasMore: Bool)? {
         withExtendedLifetime(self) {
             // What an earlier one of this look heard may have stopped the reading of this one, and so may its own input.
-            guard isInputGathering, let descriptor = watcher?.descriptor else { return (0, false) }
+            guard isInputGathering, let descriptor = watcher?.descriptor else { return nil }
             let count = receive(descriptor)
-            return (isInputGathering ? count : 0, count == LoopBuffers.streamBufferSize)
+            return isInputGathering ? (count, count == LoopBuffers.streamBufferSize) : nil
         }
     }
 
@@ -173,6 +173,7 @@ final class KernelStream: StreamConnection, TurnEnd {
     private func endOfInput() {
         guard !peerEnded else { return finish(with: .ended) }
         peerEnded = true
+        isInputGathering = false
         guard let onPeerEnd, !(isFinishing && output.isEmpty) else { return finish(with: .ended) }
         watchWhatIsNeeded()
         onPeerEnd()
@@ -329,7 +330,7 @@ private final class StreamWatcher: Watcher {
     var stream: KernelStream?
 
     override func ready(_ events: UInt32) { stream?.ready(events) }
-    override func readGathered() -> (count: Int, hasMore: Bool) { stream?.readGathered() ?? (0, false) }
+    override func readGathered() -> (count: Int, hasMore: Bool)? { stream?.readGathered() }
     override func gatheringEnds() { stream?.gatheringEnds() }
     override func loopEnds() { stream?.loopEnds() }
 }

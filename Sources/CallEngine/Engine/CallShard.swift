@@ -96,9 +96,10 @@ package final class CallShard {
         writer.header("Supported", text: screening.done)
         writer.append(Self.eventRow)
         capabilityRows = writer.octets
-        traces?.onIdle = { [weak self] in self?.observePassing() }
+        // Until `close`. A weak reference would make every count of references to the shard slower.
+        traces?.onIdle = { [self] in observePassing() }
         observePassing()
-        endpoint.onRequest = { [weak self] message, id, hop in self?.received(message, id, from: hop) }
+        endpoint.onRequest = { [self] message, id, hop in received(message, id, from: hop) }
     }
 
     /// Calls that are not over.
@@ -202,8 +203,7 @@ package final class CallShard {
             wakeTimer.cancel()
         }
         guard next != .never else { return }
-        wakeTimer = loop.schedule(at: next) { [weak self] in
-            guard let self else { return }
+        wakeTimer = loop.schedule(at: next) { [self] in
             // Before the calls, which may set the next one.
             wakeTimer = nil
             while let place = wakes.popDue(at: loop.now) { calls[place]?.wake() }
@@ -347,6 +347,7 @@ package final class CallShard {
         hangUpAll(detail: "the server ends")
         isClosed = true
         for call in calls.all { call.leave() }
+        traces?.onIdle = nil
         traces?.close()
         ownLines.close()
         wakeTimer?.cancel()

@@ -110,7 +110,7 @@ final class MediaClock {
             if timer.deadline <= due { return }
             timer.cancel()
         }
-        timer = loop.schedule(at: due) { [weak self] in self?.fire() }
+        timer = loop.schedule(at: due) { [self] in fire() }
     }
 
     private func fire() {

@@ -146,6 +146,7 @@ final class SIPChannels {
     }
 
     func closeAll() {
+        onMessage = nil
         onEnd = nil
         for entry in entries.values { entry.channel.close() }
         entries.removeAll()

@@ -233,7 +233,7 @@ package final class SIPEndpoint {
     package func abandon(_ key: TransactionKey, onAnswer: @escaping (Message) -> Void) {
         let left = LeftDialog(endpoint: self, onAnswer: onAnswer)
         dialogs.set(left, of: key)
-        left.ends(by: loop.schedule(after: timers.timeout) { [weak self] in self?.dialogs.remove(key) })
+        left.ends(by: loop.schedule(after: timers.timeout) { [self] in dialogs.remove(key) })
     }
 
     /// A CANCEL for this INVITE goes to `user`, until it is answered or over.
@@ -323,8 +323,7 @@ package final class SIPEndpoint {
         guard layer.wakeAt < wakeAt else { return }
         timer?.cancel()
         wakeAt = layer.wakeAt
-        timer = loop.schedule(at: wakeAt.roundedUp(to: Self.wakeUpGrid)) { [weak self] in
-            guard let self else { return }
+        timer = loop.schedule(at: wakeAt.roundedUp(to: Self.wakeUpGrid)) { [self] in
             timer = nil
             wakeAt = .never
             layer.fire(at: loop.now, into: &actions)

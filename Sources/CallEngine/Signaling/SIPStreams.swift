@@ -98,6 +98,8 @@ final class SIPStreams {
     func closeAll() {
         sweeping?.cancel()
         sweeping = nil
+        onMessage = nil
+        onBroken = nil
         onEnd = nil
         opener = nil
         for entry in entries.values { entry.stream.close() }
@@ -128,14 +130,9 @@ final class SIPStreams {
         entries[made] = entry
         byPeer[peer] = made
         addresses.add(entry.hop, own: stream.localAddress, isAccepted: !isOurs)
-        stream.onReceive = { [weak self, weak entry] bytes in
-            guard let self, let entry else { return }
-            received(bytes, entry)
-        }
-        stream.onClose = { [weak self, weak entry] end in
-            guard let self, let entry else { return }
-            closed(entry, end)
-        }
+        // The stream lets go of both when it ends, which it does by `closeAll` at the latest.
+        stream.onReceive = { [self] in received($0, entry) }
+        stream.onClose = { [self] in closed(entry, $0) }
         sweep()
         return entry
     }
@@ -205,8 +202,7 @@ final class SIPStreams {
     /// and, for the pings, not later than in ten.
     private func sweep() {
         guard sweeping == nil, let due = entries.values.map(end).min() else { return }
-        sweeping = loop.schedule(at: max(min(due, loop.now + .seconds(10)), loop.now + .seconds(1))) { [weak self] in
-            guard let self else { return }
+        sweeping = loop.schedule(at: max(min(due, loop.now + .seconds(10)), loop.now + .seconds(1))) { [self] in
             sweeping = nil
             for entry in Array(entries.values) { look(at: entry) }
             sweep()

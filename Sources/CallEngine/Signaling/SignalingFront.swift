@@ -81,13 +81,13 @@ package final class SignalingFront {
             close()
             throw error
         }
-        streams.onMessage = { [weak self] message, hop in self?.onMessage?(message, hop) }
-        streams.onBroken = { [weak self] error, head, hop in self?.refuse(error, head, hop) }
-        streams.onEnd = { [weak self] hop, end in self?.ended(hop, end) }
-        streams.opener = { [weak self] hop in self?.openStream(to: hop) }
-        channels.onMessage = { [weak self] octets, hop in self?.received(octets, from: hop) }
-        channels.onEnd = { [weak self] hop, reason in
-            guard let self else { return }
+        // All of them let go of it in `close`. A weak reference would make every count of references to it slower.
+        streams.onMessage = { [self] message, hop in onMessage?(message, hop) }
+        streams.onBroken = { [self] error, head, hop in refuse(error, head, hop) }
+        streams.onEnd = { [self] hop, end in ended(hop, end) }
+        streams.opener = { [self] hop in openStream(to: hop) }
+        channels.onMessage = { [self] octets, hop in received(octets, from: hop) }
+        channels.onEnd = { [self] hop, reason in
             if hop.host != 0 { onNotice?(.failed(reason)) }
             onFailure?(hop, reason)
         }
@@ -130,11 +130,10 @@ package final class SignalingFront {
             let socket = try loop.bindDatagram(to: listener.address, options: options)
             let index = sockets.count
             sockets.append(socket)
-            socket.onReceive = { [weak self] bytes, source in
-                self?.received(bytes, from: source, socket: index)
+            socket.onReceive = { [self] bytes, source in
+                received(bytes, from: source, socket: index)
             }
-            socket.onError = { [weak self] error, peer in
-                guard let self else { return }
+            socket.onError = { [self] error, peer in
                 counted.sendFailures += 1
                 if error.number == Self.connectionRefused { counted.refusedDatagrams += 1 }
                 if let peer { onFailure?(Hop(transport: .udp, address: peer, connection: UInt32(index + 1)), "") }
@@ -143,8 +142,8 @@ package final class SignalingFront {
         case .tcp:
             var options = StreamOptions()
             options.v6Only = hasOwnIPv4(listener)
-            let opened = try loop.listen(on: listener.address, options: options) { [weak self] stream in
-                if let self { streams.accept(stream, over: .tcp) } else { stream.abort() }
+            let opened = try loop.listen(on: listener.address, options: options) { [self] stream in
+                streams.accept(stream, over: .tcp)
             }
             streamListeners.append(opened)
             return opened.localAddress
@@ -152,8 +151,7 @@ package final class SignalingFront {
             precondition(secure.context?.canServe == true, "a listener of TLS has a certificate")
             var options = SecureStreams.listenOptions
             options.v6Only = hasOwnIPv4(listener)
-            let opened = try loop.listen(on: listener.address, options: options) { [weak self] stream in
-                guard let self else { return stream.abort() }
+            let opened = try loop.listen(on: listener.address, options: options) { [self] stream in
                 secure.accept(stream) { self.streams.accept($0, over: .tls) }
             }
             streamListeners.append(opened)
@@ -225,7 +223,7 @@ package final class SignalingFront {
         case .tcp, .tls, .other: if streams.send(bytes, to: hop) { return }
         }
         counted.sendFailures += 1
-        loop.schedule(at: loop.now) { [weak self] in self?.onFailure?(hop, "") }
+        loop.schedule(at: loop.now) { [self] in onFailure?(hop, "") }
     }
 
     /// A stream of a kind that is not listened for is opened now: its own address is where the peer reaches this end.
