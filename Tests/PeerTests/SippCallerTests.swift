@@ -15,6 +15,7 @@ struct SippCallerTests {
         case busy
         case redirect
         case hold
+        case holdEarly
 
         var flow: TestFlow {
             switch self {
@@ -42,6 +43,14 @@ struct SippCallerTests {
                     try call.ring()
                     try await call.stay(.seconds(10))
                 }
+            case .holdEarly:
+                { call, notes in
+                    try call.progress()
+                    try await call.hold(music: nil)
+                    notes.add("held")
+                    try await call.answer()
+                    try await call.stay(.seconds(12))
+                }
             case .busy: { call, _ in try call.reject(status: 486, reason: nil, headers: []) }
             case .redirect: { call, _ in try call.redirect(to: ["sip:first@192.0.2.1", "sip:second@192.0.2.2"]) }
             case .hold:
@@ -51,7 +60,7 @@ struct SippCallerTests {
                         do {
                             try await call.hold(music: nil)
                             notes.add("held")
-                        } catch CallControlError.refused(_, let status) {
+                        } catch CallControlError.refused(_, let status, _) {
                             notes.add("\(status)")
                         }
                     }
@@ -103,6 +112,7 @@ struct SippCallerTests {
         Row(scenario: "caller-holds", reports: "B003"),
         Row(scenario: "caller-requires-prack", reports: "B071 B072", reaction: .early),
         Row(scenario: "caller-offerless-prack", reaction: .early),
+        Row(scenario: "caller-held-early", reaction: .holdEarly, notes: ["held"]),
         Row(scenario: "caller-updates")
     ]
 

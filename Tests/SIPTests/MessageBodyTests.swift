@@ -58,6 +58,13 @@ import Testing
         #expect(description(bare) == "v=0\ns=-\n" && status(bare) == nil)
     }
 
+    /// Found by `scripts/fuzz sip-message`: its content was said to be at the begin of the message.
+    @Test func aPartWithoutTheEmptyLineIsEmpty() throws {
+        let message = try message("multipart/mixed;boundary=u", "--u\r\nContent-Type: application/sdp\r\n--u--")
+        let description = try #require(message.multipartContent.description)
+        #expect(description.isEmpty && message.bodyRange.start < description.start && description.end < message.bodyRange.end)
+    }
+
     @Test func whatIsRequiredAndForeignIsRefused() throws {
         let metadata = "Content-Type: application/rs-metadata+xml"
         for rows in [

@@ -171,6 +171,7 @@ struct SessionEndpoint {
             case .response(let message, let method, let wait):
                 log.append("response \(message.status) \(method)\(wait == nil ? "" : " wait")")
                 if method == .invite, message.status < 300 { act(now) { $0.acknowledge(into: &$1) } }
+            case .updated(let status, _, let wait): log.append("updated \(status)\(wait == nil ? "" : " wait")")
             case .refreshDue:
                 log.append("refresh")
                 act(now) { _ = $0.peerAllowsUpdate ? $0.send(.update, into: &$1) : $0.reinvite(body: [82], into: &$1) }

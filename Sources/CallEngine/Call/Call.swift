@@ -2,12 +2,12 @@
 // control. Role is data: the same class for calls that came in and that go out. One file holds one operation:
 //
 //   CallIncoming   ring, progress, answer, reject, redirect      CallOutgoing   placing, milestones, digest
-//   CallHold       hold and unhold by re-INVITE                   CallRequests   re-INVITE, INFO and others of the peer
+//   CallHold       hold and unhold by re-INVITE, UPDATE           CallRequests   re-INVITE, INFO and others of the peer
 //   CallEnding     hanging up and every other end                 CallMedia      playing, recording, listening, keys
 //   CallRefresh    session timers                                 CallTransfer   REFER of either side
 //   CallInfoMaking the facts for expressions and results         CallReplacing  an INVITE that takes another call's place
 //   CallRedirecting 3xx answers to our INVITE                    CallIdentity   who calls, and who was called before
-//   CallTexts      MESSAGE of either side, INFO of ours
+//   CallTexts      MESSAGE of either side, INFO of ours           CallPackages   which Info-Packages each end takes
 
 package import Basics
 package import Reactor
@@ -93,8 +93,8 @@ package final class Call {
     var milestones: [MilestoneWait] = []
     /// Resumed when media can flow after `answer`: nil, or why it cannot.
     var answering: Waiter<CallControlError?>?
-    /// Resumed by the final answer to our re-INVITE.
-    var renegotiation: Waiter<Int>?
+    /// Resumed by the final answer to our re-INVITE, or to our UPDATE with an offer.
+    var renegotiation: Waiter<OfferOutcome>?
     package internal(set) var isHeldByUs = false
     var holdMusic: Playback?
     /// What the far side tells about our REFER; nil while there is none.
@@ -109,8 +109,6 @@ package final class Call {
     var isReferralQuiet = false
     /// What it sends by MESSAGE, and gets; nil while there is nothing.
     var texts: TextsInCall?
-    /// How long to wait before a re-INVITE that got 491 is tried again.
-    var glareWait: Duration?
     /// The report of media, once it is closed.
     var finalReport: MediaReport?
     package internal(set) var finalCodec = ""
@@ -175,6 +173,7 @@ package final class Call {
         case .reinvited(let request, let id): reinvited(request, id)
         case .request(let request, let id): requested(request, id)
         case .response(let response, let method, let wait): responded(response, method: method, retryAfter: wait)
+        case .updated(let status, let response, let wait): updated(status, response, retryAfter: wait)
         case .noResponse(let method): notAnswered(method)
         case .refreshDue: refreshSession()
         case .ended(let reason): sessionEnded(reason)

@@ -93,7 +93,7 @@ extension Call {
         for wait in milestones { wait.waiter.resume(returning: .ended(end)) }
         milestones = []
         answering?.resume(returning: .wrongState(operation: "answer", why: "the call has ended"))
-        renegotiation?.resume(returning: 0)
+        renegotiation?.resume(returning: OfferOutcome(status: 0))
         texts?.end(TextResult(.noAnswer, reason: "the call has ended"))
         shard.ended(self, end)
         let tell = onEnd

@@ -1,4 +1,5 @@
-// Hold and unhold by re-INVITE (RFC 3264 section 8.4, RFC 3261 section 14). A refused re-INVITE changes nothing.
+// Hold and unhold (RFC 3264 section 8.4): by re-INVITE (RFC 3261 section 14), before the answer by UPDATE (RFC 3311). An offer that is
+// refused changes nothing.
 
 import Basics
 import Reactor
@@ -21,57 +22,85 @@ extension Call {
         isHeldByUs = false
     }
 
-    /// Offers a new direction. Glare (491) is tried again after its time, up to three times.
+    /// Who was held before the answer is not who answered (forking): it was offered both directions.
+    func releaseHold() {
+        holdMusic?.stop()
+        holdMusic = nil
+        media?.wantedDirection = .sendrecv
+        isHeldByUs = false
+    }
+
+    /// Offers a new direction. Glare (491, 500) is tried again after its time, up to three times.
     private func renegotiate(_ operation: String, direction: MediaDirection) async throws {
-        guard state == .answered, let media else {
-            throw CallControlError.wrongState(
-                operation: operation, why: state.isEnded ? "the call has ended" : "the call is not answered")
+        guard let media, state == .answered || session?.machine.takesEarlyOffer == true else {
+            let why = "the call is not answered, and before that the other side takes no UPDATE"
+            throw CallControlError.wrongState(operation: operation, why: state.isEnded ? "the call has ended" : why)
         }
         let before = media.wantedDirection
         media.wantedDirection = direction
-        for attempt in 0..<4 {
-            glareWait = nil
+        let deadline = loop.now + .seconds(10)
+        var refusals = 0
+        while true {
             var sent = false
             let offer = media.makeOffer()
-            update { sent = $0.reinvite(body: offer, into: &$1) }
+            update { sent = $0.state == .early ? $0.update(offering: offer, into: &$1) : $0.reinvite(body: offer, into: &$1) }
             guard sent else {
                 media.offerFailed()
-                if attempt < 3 {
-                    // The first ACK, or the peer's own re-INVITE, is still on its way.
-                    try await loop.sleep(for: .milliseconds(200))
-                    continue
-                }
-                break
+                guard !state.isEnded, loop.now < deadline else { break }
+                // The first ACK or PRACK, or the peer's own re-INVITE, is still on its way.
+                try await loop.sleep(for: .milliseconds(200))
+                continue
             }
-            let result = Waiter<Int>()
+            let result = Waiter<OfferOutcome>()
             renegotiation = result
             defer { renegotiation = nil }
-            let status = try await result.wait()
-            if (200..<300).contains(status) { return }
+            let outcome = try await result.wait()
+            if (200..<300).contains(outcome.status) { return }
             media.offerFailed()
-            guard status == 491, let glareWait, attempt < 3 else {
+            refusals += 1
+            guard let pause = outcome.retryAfter, refusals < 4 else {
                 media.wantedDirection = before
-                throw CallControlError.refused(operation: operation, status: status)
+                throw CallControlError.refused(operation: operation, status: outcome.status, warning: outcome.warning)
             }
-            try await loop.sleep(for: glareWait)
+            try await loop.sleep(for: pause)
         }
         media.wantedDirection = before
         throw CallControlError.wrongState(operation: operation, why: "another change of the session is under way")
     }
 
+    /// The final answer to our UPDATE with an offer. A 2xx to the INVITE has no description any more then.
+    func updated(_ status: Int, _ response: Message?, retryAfter: Duration?) {
+        var outcome = OfferOutcome(status: status, retryAfter: retryAfter, warning: response?.header(.warning) ?? "")
+        if 200..<300 ~= status {
+            if let media, (try? media.receive(answer: response?.sessionDescription ?? [])) != nil {
+                localDescription = []
+                notePackages(response)
+            } else {
+                outcome.status = 488
+            }
+        }
+        if let renegotiation { renegotiation.resume(returning: outcome) } else if outcome.status >= 300 { media?.offerFailed() }
+    }
+
     /// The final answer to our re-INVITE.
     func renegotiated(_ response: Message, retryAfter: Duration?) {
-        var status = response.status
-        if (200..<300).contains(status) {
+        var outcome = OfferOutcome(status: response.status, retryAfter: retryAfter, warning: response.header(.warning) ?? "")
+        if (200..<300).contains(response.status) {
+            notePackages(response)
             update { $0.acknowledge(into: &$1) }
-            if let media, (try? media.receive(answer: response.sessionDescription ?? [])) == nil { status = 488 }
+            if let media, (try? media.receive(answer: response.sessionDescription ?? [])) == nil { outcome.status = 488 }
         }
-        glareWait = retryAfter
-        if let renegotiation {
-            renegotiation.resume(returning: status)
-        } else if status >= 300 {
-            // A refresh of the session: nobody waits for it.
-            media?.offerFailed()
-        }
+        // A refresh of the session: nobody waits for it.
+        if let renegotiation { renegotiation.resume(returning: outcome) } else if outcome.status >= 300 { media?.offerFailed() }
     }
+}
+
+/// What became of an offer of ours in the dialog.
+struct OfferOutcome: Sendable {
+    /// The final answer; 488 where it has none that can be used, 408 without any, 0 when the call has ended.
+    var status: Int
+    /// It met another change of the session: how long to wait before it is made again.
+    var retryAfter: Duration?
+    /// Why it was refused, as the far side says (Warning).
+    var warning = ""
 }

@@ -5,8 +5,8 @@ import Reactor
 import SIP
 
 extension Call {
-    /// Takes the INVITE's offer, or notes that there is none. A status to refuse it with, when no media can come of it.
-    func takeOffer(_ invite: Message, localIP: IPAddress) -> (status: Int, warning: String)? {
+    /// Takes the INVITE's offer, or notes that there is none. Why it is refused, when no media can come of it.
+    func takeOffer(_ invite: Message, localIP: IPAddress) -> MediaError? {
         do throws(MediaError) {
             let media = try shard.makeMedia(for: self, localIP: localIP)
             self.media = media
@@ -20,7 +20,7 @@ extension Call {
         } catch {
             media?.close()
             media = nil
-            return (error.status, error.warning)
+            return error
         }
     }
 
@@ -56,9 +56,10 @@ extension Call {
         finalReason = "OK"
         shard.counters.answered += 1
         if isOfferless { answering = Waiter() }
+        let rows = addedRows + Self.packageRow(answering: session?.machine.invite)
         update {
             $0.answer(
-                headers: self.addedRows, body: self.localDescription, source: self.hop.address, at: self.loop.now, into: &$1)
+                headers: rows, body: self.localDescription, source: self.hop.address, at: self.loop.now, into: &$1)
         }
         media?.start()
         guard let answering else { return }

@@ -133,6 +133,7 @@ extension Call {
         guard !state.isEnded else { return }
         finalStatus = response.status
         finalReason = response.reasonPhrase
+        if response.has(.rSeq) { notePackages(response) }
         if times.ringing == nil { times.ringing = loop.now - started }
         if let answer = response.sessionDescription, let media, (try? media.receive(answer: answer)) != nil {
             if state != .early { change(to: .early) }
@@ -149,7 +150,9 @@ extension Call {
         finalReason = response.reasonPhrase
         finalResponse = response
         var failure: String?
-        if let answer = response.sessionDescription {
+        if media.isReady, session?.machine.hasEarlyExchange == true {
+            // What was agreed by UPDATE holds; a description here repeats the answer of before (RFC 3261 section 13.2.1).
+        } else if let answer = response.sessionDescription {
             do throws(MediaError) { try media.receive(answer: answer) } catch { failure = "\(error)" }
         } else if !media.isReady {
             failure = "the answer has no description of media"
@@ -163,6 +166,7 @@ extension Call {
         answeredAt = loop.now
         shard.counters.answered += 1
         change(to: .answered)
+        if isHeldByUs, session?.machine.hasEarlyExchange == false { releaseHold() }
         reachMilestones()
     }
 
@@ -200,6 +204,7 @@ extension Call {
         if (300..<400).contains(status), let contact = response?.header("Contact") {
             detail = "redirected to \(contact)" + (redirections?.refused.map { ": \($0)" } ?? "")
         }
+        if detail.isEmpty, let warning = response?.header(.warning) { detail = "Warning: \(warning)" }
         finish(CallEnd(by: by, cause: cause, detail: detail))
         leave()
     }

@@ -57,18 +57,16 @@ extension Call {
                 isOfferless = true
             }
         } catch {
-            let warning = CallHeader(
-                name: "Warning", value: "304 \(shard.endpoint.localAddress(to: newcomer.hop)) \"\(error.warning)\"")
-            return newcomer.refuse(error.status, reason: nil, headers: [warning])
+            return newcomer.refuse(error.status, reason: nil, headers: [newcomer.warning(error)])
         }
         let own = direction == .inbound ? info.to : info.from
         exchangeSignaling(with: newcomer)
         replaced = ReplacedFarSide(own: own)
         // Nobody answers any more what was asked of the one who goes: a hold is asked again of the new one.
-        glareWait = .milliseconds(200)
-        renegotiation?.resume(returning: 491)
+        renegotiation?.resume(returning: OfferOutcome(status: 491, retryAfter: .milliseconds(200)))
         transferEvents?.send(.answered(status: 481, isQuiet: false))
         texts?.end(TextResult(.noAnswer, reason: "another far side took the place of the first"))
+        texts?.packages = nil
         let wasAnswered = state == .answered
         update { $0.answer(body: self.localDescription, source: self.hop.address, at: self.loop.now, into: &$1) }
         media.start()

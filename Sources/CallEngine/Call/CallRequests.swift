@@ -23,7 +23,9 @@ extension Call {
         } catch {
             return update { $0.refuse(error.status, headers: warningRow(error), source: source, into: &$1) }
         }
-        update { $0.answer(body: self.localDescription, source: source, at: self.loop.now, into: &$1) }
+        notePackages(request)
+        let rows = Self.packageRow(answering: request)
+        update { $0.answer(headers: rows, body: self.localDescription, source: source, at: self.loop.now, into: &$1) }
     }
 
     /// Any other request but BYE.
@@ -33,13 +35,18 @@ extension Call {
             (status, headers) = (refusal.status, refusal.headers)
         } else {
             switch request.method {
-            case .info: status = receivedInfo(request)
+            case .info: (status, headers) = receivedInfo(request)
             case .options: headers = shard.capabilityRows
             case .notify: status = notified(request)
             case .refer: (status, headers) = referred(request)
             case .subscribe: (status, headers) = subscribed(request)
             case .message: (status, headers) = shard.take(text: request, call: self, line: lineIndex, user: user)
-            case .update, .prack: (status, headers, body) = receivedDescription(request)
+            case .update, .prack:
+                (status, headers, body) = receivedDescription(request)
+                if status == 200 {
+                    notePackages(request)
+                    headers += Self.packageRow(answering: request)
+                }
             default: (status, headers) = (405, shard.capabilityRows)
             }
         }
@@ -59,20 +66,24 @@ extension Call {
                 isOfferless = false
                 return (200, [], [])
             }
-            localDescription = try media.answer(description)
-            return (200, [], localDescription)
+            let answer = try media.answer(description)
+            // What a 200 to the INVITE would repeat is no answer to its offer any more.
+            localDescription = []
+            return (200, [], answer)
         } catch {
             return (error.status, warningRow(error), [])
         }
     }
 
     /// Keys in their two usual bodies. An INFO without a body is a keep-alive; an unknown package gets 469.
-    private func receivedInfo(_ request: Message) -> Int {
-        if request.header("Info-Package") != nil { return 469 }
-        guard !request.body.isEmpty else { return 200 }
-        guard let key = InfoDigit(contentType: request.contentType ?? "", body: request.body) else { return 415 }
+    private func receivedInfo(_ request: Message) -> (status: Int, headers: [UInt8]) {
+        if request.header("Info-Package") != nil { return (469, Self.noPackages) }
+        guard !request.body.isEmpty else { return (200, []) }
+        guard let key = InfoDigit(contentType: request.contentType ?? "", body: request.body) else {
+            return (415, Array("Accept: application/dtmf-relay, application/dtmf\r\n".utf8))
+        }
         media?.receiveInfo(digit: key.digit, duration: key.duration)
-        return 200
+        return (200, [])
     }
 
     /// A final answer to a request of ours, BYE and INVITE's first answer aside.
@@ -83,6 +94,7 @@ extension Call {
             let isQuiet = response.header("Refer-Sub")?.lowercased().hasPrefix("false") == true
             transferEvents?.send(.answered(status: response.status, isQuiet: isQuiet))
         case .message, .info: texts?.answered(by: response)
+        case .update: notePackages(response)
         default: break
         }
     }
@@ -90,18 +102,16 @@ extension Call {
     func notAnswered(_ method: Method) {
         texts?.notAnswered(method)
         guard method == .invite else { return }
-        if let renegotiation { renegotiation.resume(returning: 408) } else { media?.offerFailed() }
+        if let renegotiation { renegotiation.resume(returning: OfferOutcome(status: 408)) } else { media?.offerFailed() }
     }
 
-    func warningRow(_ error: MediaError) -> [UInt8] {
-        var writer = MessageWriter(capacity: 96)
-        writer.append("Warning: 304 ")
-        writer.append(shard.endpoint.localAddress(to: hop))
-        writer.append(" ")
-        writer.appendQuoted(error.warning)
-        writer.endLine()
-        return writer.octets
+    /// Why a description is refused, for people and programs (RFC 3261 section 20.43).
+    func warning(_ error: MediaError) -> CallHeader {
+        let text = error.warning.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        return CallHeader(name: "Warning", value: "\(error.warnCode) \(shard.endpoint.localAddress(to: hop)) \"\(text)\"")
     }
+
+    private func warningRow(_ error: MediaError) -> [UInt8] { Self.rows([warning(error)]) }
 }
 
 /// A key out of an INFO body, as phones send it: `application/dtmf-relay` with Signal and Duration, or `application/dtmf` with the key.

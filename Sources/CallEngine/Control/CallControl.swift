@@ -42,7 +42,8 @@ package protocol CallControl: AnyObject {
     /// then. At once when there is none to wait for; 64*T1 after the CANCEL at the latest (RFC 3261 section 9.1). `hangUp` once more
     /// ends the wait.
     func finalAnswer() async
-    /// re-INVITE with `sendonly`, playing `music` (nil: silence) to the held side.
+    /// re-INVITE with `sendonly`, playing `music` (nil: silence) to the held side. Before the answer by UPDATE, where the other side takes
+    /// that and the early media was acknowledged by PRACK.
     func hold(music: AudioSource?) async throws
     func unhold() async throws
 
@@ -137,8 +138,8 @@ package enum CallControlError: Error, Equatable, Sendable {
     case wrongState(operation: String, why: String)
     /// No media can flow yet.
     case noMedia(operation: String)
-    /// The far side refused (a re-INVITE for hold, say).
-    case refused(operation: String, status: Int)
+    /// The far side refused (a re-INVITE for hold, say). `warning`: why, as its Warning says; empty without one.
+    case refused(operation: String, status: Int, warning: String = "")
     /// A path outside the allowed folder, a bad value, a busy resource.
     case invalid(operation: String, why: String)
 
@@ -147,7 +148,8 @@ package enum CallControlError: Error, Equatable, Sendable {
         switch self {
         case .wrongState(let operation, let why), .invalid(let operation, let why): "\(operation): \(why)"
         case .noMedia(let operation): "\(operation) needs audio and there is none yet"
-        case .refused(let operation, let status): "\(operation): the far side refused with \(status)"
+        case .refused(let operation, let status, let warning):
+            "\(operation): the far side refused with \(status)" + (warning.isEmpty ? "" : " (Warning: \(warning))")
         }
     }
 }

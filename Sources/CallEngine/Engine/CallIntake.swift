@@ -119,7 +119,7 @@ extension CallShard {
 
     private func offer(_ call: Call, _ invite: Message, _ local: SocketAddress) {
         if let refusal = call.takeOffer(invite, localIP: local.ip) {
-            var headers = [CallHeader(name: "Warning", value: "304 \(local) \"\(refusal.warning)\"")]
+            var headers = [call.warning(refusal)]
             if refusal.status == 503 {
                 // No ports: later there may be some.
                 counters.refused[.ports, default: 0] += 1

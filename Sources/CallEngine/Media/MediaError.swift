@@ -9,7 +9,8 @@ package enum MediaError: Error, Equatable, Sendable, CustomStringConvertible {
     /// No audio codec in common.
     case noCommonCodec
     /// No audio, another transport (DTLS), encryption that is off or missing, another address family.
-    case unsupported(String)
+    /// `warnCode`: of RFC 3261 section 20.43.
+    case unsupported(String, warnCode: Int)
     /// An offer while ours waits for its answer (RFC 3261 section 14.2).
     case glare
     /// An answer that nobody asked for.
@@ -29,12 +30,21 @@ package enum MediaError: Error, Equatable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// What a Warning header says of it (RFC 3261 section 20.43): 399 where none of the others fits.
+    package var warnCode: Int {
+        switch self {
+        case .noCommonCodec: 305
+        case .unsupported(_, let code): code
+        case .malformed, .glare, .unexpected, .noPorts, .noSocket: 399
+        }
+    }
+
     /// Text for a Warning header and the log; no quotes in it.
     package var warning: String {
         switch self {
         case .malformed(let reason): "the session description cannot be read: \(reason)"
         case .noCommonCodec: "no audio codec in common"
-        case .unsupported(let reason): reason
+        case .unsupported(let reason, _): reason
         case .glare: "an offer of this side waits for its answer"
         case .unexpected: "an answer without an offer"
         case .noPorts(let range): "all RTP ports from \(range.lowerBound) to \(range.upperBound) are in use"
@@ -47,15 +57,17 @@ package enum MediaError: Error, Equatable, Sendable, CustomStringConvertible {
     init(_ error: OfferAnswerError) {
         self =
             switch error {
-            case .noAudio: .unsupported("there is no audio in the session description")
-            case .audioRejected: .unsupported("the audio stream was rejected")
-            case .unsupportedTransport: .unsupported("only RTP is spoken, and SRTP (SDES) where it is not off")
-            case .securityRequired: .unsupported("encrypted media (RTP/SAVP) is required here")
-            case .noCommonSuite: .unsupported("none of the keys for SRTP can be used")
-            case .otherFamily: .unsupported("the session description has an address of another family than this end")
-            case .noUsableAddress: .unsupported("the session description has no address that can be reached from here")
+            case .noAudio: .unsupported("there is no audio in the session description", warnCode: 304)
+            case .audioRejected: .unsupported("the audio stream was rejected", warnCode: 304)
+            case .unsupportedTransport: .unsupported("only RTP is spoken, and SRTP (SDES) where it is not off", warnCode: 302)
+            case .securityRequired: .unsupported("encrypted media (RTP/SAVP) is required here", warnCode: 302)
+            case .noCommonSuite: .unsupported("none of the keys for SRTP can be used", warnCode: 306)
+            case .otherFamily:
+                .unsupported("the session description has an address of another family than this end", warnCode: 301)
+            case .noUsableAddress:
+                .unsupported("the session description has no address that can be reached from here", warnCode: 301)
             case .noCommonCodec: .noCommonCodec
-            case .badAnswer: .unsupported("the answer has fewer streams than the offer")
+            case .badAnswer: .unsupported("the answer has fewer streams than the offer", warnCode: 399)
             case .glare: .glare
             case .unexpected: .unexpected
             }

@@ -136,7 +136,7 @@ package final class MediaSession {
     /// Takes an RTP port pair at once; throws when there is none.
     package init(services: MediaServices, settings: MediaSettings) throws(MediaError) {
         guard services.bindTo.isV6 || !settings.localIP.isV6 else {
-            throw .unsupported("media over IPv6 is not listened for")
+            throw .unsupported("media over IPv6 is not listened for", warnCode: 301)
         }
         guard let capabilities = services.capabilities(settings) else { throw .noCommonCodec }
         let ports = try services.pool.take()

@@ -1,11 +1,11 @@
-// `hold`: re-INVITE with `sendonly`; the held side hears music or nothing.
+// `hold`: a re-INVITE (before the answer an UPDATE) with `sendonly`; the held side hears music or nothing.
 
 import CallEngine
 
 /// Puts the far side on hold.
 package struct HoldVerb: Verb {
     package static let name = "hold"
-    package static let needs = VerbNeed.answered
+    package static let needs = VerbNeed.media
     package static let example = "hold: hold-music.wav"
 
     private let music: Sound?

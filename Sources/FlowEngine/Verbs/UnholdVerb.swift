@@ -5,7 +5,7 @@ import CallEngine
 /// Takes the far side back.
 package struct UnholdVerb: Verb {
     package static let name = "unhold"
-    package static let needs = VerbNeed.answered
+    package static let needs = VerbNeed.media
     package static let example = "unhold"
 
     package init?(_ step: StepReader) {

@@ -51,6 +51,7 @@ extension InviteSession {
         guard let message = try? Message(parsing: request.octets) else { return }
         let number = nextNumber(after: message)
         if request.method == .invite { pendingReinvite = number }
+        if request.method == .update, pendingUpdate == message.cSeq { pendingUpdate = number }
         actions.append(.send(request.again(message, cSeq: number, branch: tokens.branch())))
     }
 

@@ -95,6 +95,11 @@ package struct Dialog: Sendable {
         return request.callID == callID && (try? request.to().tag) ?? [] == localTag && isRemote(request)
     }
 
+    /// Whether a response to a request of ours is of this dialog.
+    func isRemote(answering response: Message) -> Bool {
+        remoteTag.elementsEqual((try? response.to().tag) ?? [])
+    }
+
     /// Whether the sender of a request that names this end is the dialog's other end. One without a tag (RFC 2543) is anybody.
     func isRemote(_ request: Message) -> Bool {
         remoteTag.isEmpty || remoteTag.elementsEqual((try? request.from().tag) ?? [])

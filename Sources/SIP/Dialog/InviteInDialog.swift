@@ -32,7 +32,7 @@ extension InviteSession {
             return respond(422, headers: minimum)
         }
         if request.method == .invite {
-            if pendingReinvite != nil || unansweredCSeq != nil { return respond(491) }
+            if pendingReinvite != nil || unansweredCSeq != nil || pendingUpdate != nil { return respond(491) }
             if openReinvite != nil || state == .early {
                 let wait = tokens.number(in: 0...10)
                 return respond(500, headers: Array("Retry-After: \(wait)\r\n".utf8))
@@ -45,6 +45,13 @@ extension InviteSession {
         if request.method == .update, !request.bodyRange.isEmpty, !isCaller, !isAnswerKnown {
             // An offer before the answer to the INVITE's is known (RFC 3311 section 5.2).
             return respond(500, headers: Array("Retry-After: \(tokens.number(in: 0...10))\r\n".utf8))
+        }
+        if request.method == .update, !request.bodyRange.isEmpty {
+            // Two offers have met (RFC 3311 section 5.2).
+            if pendingUpdate != nil || pendingReinvite != nil { return respond(491) }
+            if isCaller, let index = earlyDialogs.firstIndex(where: { $0.dialog.matches(request: request) }) {
+                earlyDialogs[index].exchange.isUpdated = true
+            }
         }
         if request.method == .update { refreshTarget(by: request) }
         actions.append(.request(request, transaction))
@@ -97,6 +104,11 @@ extension InviteSession {
         if method == .invite, 200..<300 ~= response.status, response.cSeq != pendingReinvite {
             return repeatedAccept(response, into: &actions)
         }
+        if method == .prack, 200..<300 ~= response.status {
+            for index in earlyDialogs.indices where earlyDialogs[index].dialog.isRemote(answering: response) {
+                earlyDialogs[index].exchange.answered(prack: response.cSeq)
+            }
+        }
         guard response.status >= 200, method != .bye, method != .cancel, method != .prack else { return }
         guard state != .ended else {
             if method == .invite, response.cSeq == pendingReinvite, response.status < 300, dialog != nil {
@@ -113,11 +125,11 @@ extension InviteSession {
             if response.status < 300 {
                 dialog?.refreshTarget(response)
                 unansweredCSeq = response.cSeq
-            } else if response.status == 491 {
-                // The end that chose the Call-ID waits 2.1 to 4 s, the other up to 2 s.
-                let wait = isCaller ? tokens.number(in: 210...400) : tokens.number(in: 0...200)
-                retryAfter = .milliseconds(wait * 10)
+            } else {
+                retryAfter = retryTime(after: response)
             }
+        } else if receivedUpdate(response, into: &actions) {
+            return
         } else if method == .update, 200..<300 ~= response.status {
             dialog?.refreshTarget(response)
         }
@@ -147,6 +159,12 @@ extension InviteSession {
     package mutating func timedOut(_ method: Method, into actions: inout [SessionAction]) {
         guard state != .ended, method != .cancel, method != .prack else { return }
         if method == .invite { pendingReinvite = nil }
+        if method == .update, pendingUpdate != nil {
+            pendingUpdate = nil
+            actions.append(.updated(status: 408, nil, retryAfter: nil))
+            // Before the answer the INVITE says how it ends.
+            if state == .early { return }
+        }
         actions.append(.noResponse(method: method))
         // Who does not know MESSAGE may have dropped it on the way.
         if method != .bye, method != .notify, method != .message { lost(408, into: &actions) }

@@ -8,6 +8,8 @@ package import Basics
 struct EarlyDialog: Sendable {
     var dialog: Dialog
     var reception = ReliableReception()
+    /// Where its offer and answer are, for an UPDATE.
+    var exchange = EarlyExchange()
 }
 
 extension InviteSession {
@@ -84,12 +86,14 @@ extension InviteSession {
             let row = Array("RAck: \(rSeq) \(cSeq) INVITE\r\n".utf8)
             actions.append(
                 .send(earlyDialogs[index].dialog.request(.prack, end: end, branch: tokens.branch(), headers: row)))
+            earlyDialogs[index].exchange.acknowledged(response, by: earlyDialogs[index].dialog.localCSeq)
             return true
         }
     }
 
     private mutating func accepted(_ response: Message, at now: Instant, into actions: inout [SessionAction]) {
         guard let won = dialog(of: response) else { return }
+        hasEarlyExchange = earlyDialogs.contains { $0.exchange.isUpdated && $0.dialog.remoteTag == won.remoteTag }
         let isOver = wantsCancel || state == .ended
         hasProvisional = true
         if isOver {

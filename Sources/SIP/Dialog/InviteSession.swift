@@ -1,7 +1,7 @@
 // One INVITE's life as the user of transactions sees it (RFC 3261 sections 13, 14, 15; RFC 6026): placed or answered, early
 // dialogs, the dialog that won, re-INVITEs, and its end. A pure machine: events in, actions out, one deadline.
 // Placing is in InvitePlacing.swift, answering in InviteAnswering.swift, what happens in the dialog in InviteInDialog.swift,
-// its end in InviteEnding.swift; reliable provisional responses in ReliableAnswering.swift. It knows no SDP: bodies pass through, offer and answer are the caller's.
+// its end in InviteEnding.swift; reliable provisional responses in ReliableAnswering.swift, offers before the answer in EarlyOffer.swift. It knows no SDP: bodies pass through, offer and answer are the caller's.
 //
 //   state      means                                            leaves it
 //   calling    caller: no response yet                          provisional, final response, hang up
@@ -37,8 +37,10 @@ package enum SessionAction: Sendable {
     /// Another request in the dialog (INFO, UPDATE, OPTIONS, …): answer it by `reply`.
     case request(Message, TransactionID)
     /// A final response to a re-INVITE or other request of ours. After a 2xx to a re-INVITE call `acknowledge`. `retryAfter` is the
-    /// time to wait before a re-INVITE that got 491 is sent again (section 14.1).
+    /// time to wait before a re-INVITE that met another change of the session (491, or 500 that says so) is sent again (section 14.1).
     case response(Message, method: Method, retryAfter: Duration?)
+    /// The final response to an UPDATE with an offer of ours, also 408 where none came (then without a message). `retryAfter` as above.
+    case updated(status: Int, Message?, retryAfter: Duration?)
     /// A request of ours in the dialog got no response.
     case noResponse(method: Method)
     /// The session has to be refreshed (RFC 4028): send UPDATE, or a re-INVITE with the description as it is.
@@ -131,6 +133,10 @@ package struct InviteSession: Sendable {
     var pendingReinvite: UInt32?
     /// Our latest INVITE's number that still waits for `acknowledge`.
     var unansweredCSeq: UInt32?
+    /// Our UPDATE with an offer that has no final response yet.
+    var pendingUpdate: UInt32?
+    /// The early dialog has had another exchange than the INVITE's: a description in the 2xx is no answer any more.
+    package internal(set) var hasEarlyExchange = false
     /// Their re-INVITE that we have not answered yet.
     var openReinvite: (message: Message, transaction: TransactionID)?
 

@@ -22,7 +22,8 @@ extension InviteSession {
     ) -> ReliableResponses.Waiting {
         if reliableResponses == nil { reliableResponses = ReliableResponses(first: UInt32(tokens.number(in: 1...0x3fff_ffff))) }
         let rSeq = reliableResponses!.number()
-        let rows = Array("Require: 100rel\r\nRSeq: \(rSeq)\r\n".utf8)
+        // With what this end can do: an UPDATE may follow (RFC 3311 section 5.1).
+        let rows = end.headers + Array("Require: 100rel\r\nRSeq: \(rSeq)\r\n".utf8)
         var writer = responseWriter(status, reason, to: invite, headers: rows + headers, source: source)
         writer.finish(body: body, type: type)
         return ReliableResponses.Waiting(

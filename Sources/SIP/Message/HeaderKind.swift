@@ -9,7 +9,7 @@ package enum HeaderKind: UInt8, Sendable, CaseIterable {
     case rAck, rSeq, reason, sessionExpires, minSE, event, subscriptionState, allowEvents
     case userAgent, server, date, accept, acceptEncoding, acceptLanguage, proxyRequire, subject
     case referTo, referredBy, replaces, pAssertedIdentity, privacy, diversion, historyInfo, identity
-    case warning, contentEncoding, contentDisposition
+    case warning, contentEncoding, contentDisposition, recvInfo
     case other
 
     /// The name as this module writes it; empty for `other`.
@@ -32,7 +32,7 @@ package enum HeaderKind: UInt8, Sendable, CaseIterable {
         ("User-Agent", 0), ("Server", 0), ("Date", 0), ("Accept", 0), ("Accept-Encoding", 0), ("Accept-Language", 0),
         ("Proxy-Require", 0), ("Subject", 115), ("Refer-To", 114), ("Referred-By", 98), ("Replaces", 0),
         ("P-Asserted-Identity", 0), ("Privacy", 0), ("Diversion", 0), ("History-Info", 0), ("Identity", 121), ("Warning", 0),
-        ("Content-Encoding", 101), ("Content-Disposition", 0), ("", 0)
+        ("Content-Encoding", 101), ("Content-Disposition", 0), ("Recv-Info", 0), ("", 0)
     ]
 
     /// Kinds by compact letter (index: letter - 97).

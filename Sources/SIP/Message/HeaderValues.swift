@@ -4,6 +4,7 @@ extension Message {
     /// The ranges of all values of a kind: every row, split at the commas that stand outside quotes and brackets.
     /// Empty elements are left out.
     package func values(_ kind: HeaderKind) -> [OctetRange] {
+        guard has(kind) else { return [] }
         var result: [OctetRange] = []
         for row in rows where row.kind == kind {
             octets.withUnsafeBufferPointer { splitList($0.baseAddress!, row.value, keepingEmpty: false, into: &result) }
@@ -80,19 +81,20 @@ extension Message {
 
     /// Whether a list holds a token, given in lower case; case does not count.
     package func lists(_ kind: HeaderKind, _ token: StaticString) -> Bool {
-        rows.contains { row in
-            row.kind == kind
-                && octets.withUnsafeBufferPointer { buffer in
-                    let base = buffer.baseAddress!
-                    var start = Int(row.value.start)
-                    while start < Int(row.value.end) {
-                        let end = elementEnd(base, OctetRange(start, Int(row.value.end)))
-                        if equalsIgnoringCase(base, trimmed(base, start, end), token) { return true }
-                        start = end + 1
+        has(kind)
+            && rows.contains { row in
+                row.kind == kind
+                    && octets.withUnsafeBufferPointer { buffer in
+                        let base = buffer.baseAddress!
+                        var start = Int(row.value.start)
+                        while start < Int(row.value.end) {
+                            let end = elementEnd(base, OctetRange(start, Int(row.value.end)))
+                            if equalsIgnoringCase(base, trimmed(base, start, end), token) { return true }
+                            start = end + 1
+                        }
+                        return false
                     }
-                    return false
-                }
-        }
+            }
     }
 
     /// The leading decimal number of a header: Max-Forwards, Expires, Retry-After, RSeq, Session-Expires, Min-SE.
@@ -141,6 +143,15 @@ extension Message {
             while end < Int(row.value.end), base[end] != Octet.semicolon { end += 1 }
             return equalsIgnoringCase(base, trimmed(base, Int(row.value.start), end), type)
         }
+    }
+
+    /// The Info-Packages that the sender takes (RFC 6086 section 5.2), in lower case, without parameters: none for a row without a value.
+    /// nil: it says nothing.
+    package var infoPackages: [String]? {
+        guard has(.recvInfo) else { return nil }
+        return values(.recvInfo).map { value in
+            text(self[value].prefix { $0 != Octet.semicolon && !Octet.isBlank($0) }).lowercased()
+        }.filter { $0 != "nil" }
     }
 
     /// RAck: the RSeq, the CSeq number and the method's name (RFC 3262 section 7.2); nil when absent or malformed.

@@ -74,12 +74,13 @@ package final class Message: Sendable {
 
     /// The first row of a kind.
     package func firstRow(_ kind: HeaderKind) -> HeaderRow? {
+        guard has(kind) else { return nil }
         for row in rows where row.kind == kind { return row }
         return nil
     }
 
     /// True when there is a row of that kind.
-    package func has(_ kind: HeaderKind) -> Bool { firstRow(kind) != nil }
+    package func has(_ kind: HeaderKind) -> Bool { index.kinds &>> UInt64(kind.rawValue) & 1 == 1 }
 
     /// Call-ID's octets; empty when absent.
     package var callID: ArraySlice<UInt8> { self[index.callID ?? .none] }

@@ -11,6 +11,8 @@ struct Decoded<Parts: Sendable>: Sendable {
 /// What one pass over a message finds, as ranges of its octets.
 struct MessageIndex: Sendable {
     private(set) var rows: [HeaderRow] = []
+    /// One bit for each kind of header that there is.
+    private(set) var kinds: UInt64 = 0
     private(set) var method: Method?
     private(set) var cSeqMethod = Method.other
     private(set) var cSeq: UInt32 = 0
@@ -115,6 +117,7 @@ struct MessageIndex: Sendable {
             kind = HeaderKind.of(base, name)
         }
         let value = trimmed(base, colon + 1, lineFeed)
+        kinds |= 1 &<< UInt64(kind.rawValue)
         rows.append(HeaderRow(kind: kind, nameLength: UInt16(name.count), nameStart: name.start, value: value))
         switch kind {
         case .via: indexVia(base, value)

@@ -112,9 +112,9 @@ struct MultipartReader {
         return rest.isEmpty ? false : nil
     }
 
-    /// A part: its header rows, one empty line, its content. Without that line there is no content.
+    /// A part: its header rows, one empty line, its content. Without that line its content is empty.
     private func part(_ start: Int, _ end: Int) -> BodyPart {
-        var part = BodyPart()
+        var part = BodyPart(content: OctetRange(end, end))
         var at = start
         while at < end {
             var lineEnd = Octet.first(Octet.lf, base, at, end)

@@ -145,7 +145,7 @@ package final class CallingParty: Sendable {
         switch error {
         case .wrongState(_, let why), .invalid(_, let why): why
         case .noMedia: "there is no audio"
-        case .refused(_, let status): "the other side refused: \(status)"
+        case .refused(_, let status, let warning): "the other side refused: \(status)" + (warning.isEmpty ? "" : " (\(warning))")
         }
     }
 

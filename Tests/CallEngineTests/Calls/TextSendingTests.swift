@@ -40,7 +40,7 @@ import Testing
         var peer: SIPPeer!
         peer = try SIPPeer(world, ip) { request in
             guard request.method == .invite else { return answer(request) }
-            return Answer(status: 200, rows: "Content-Type: application/sdp\r\n", body: peer.description)
+            return Answer(status: 200, rows: "Recv-Info: x-desk\r\n", body: peer.description)
         }
         return peer
     }

@@ -37,7 +37,10 @@ import Testing
     }
 
     @Test func socketsOfOneFamilyRefuseIt() {
-        #expect(throws: MediaError.unsupported("the session description has an address of another family than this end")) {
+        #expect(
+            throws: MediaError.unsupported(
+                "the session description has an address of another family than this end", warnCode: 301)
+        ) {
             try answer(.any4)
         }
     }
