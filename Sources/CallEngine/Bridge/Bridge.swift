@@ -206,6 +206,7 @@ final class Bridge {
             outgoing.privacy = info.privacy
         }
         outgoing.device = candidate.device
+        outgoing.codecs = request.codecs
         outgoing.partnerIsCoded = caller.media.flatMap { $0.isReady ? $0.codec.isCoded : nil }
         if let (line, number) = CallRequest.line(of: target) {
             outgoing.line = line

@@ -29,6 +29,8 @@ package final class Call {
     var qualityListener: QualityListener?
     /// As in its `CallRequest`.
     var partnerIsCoded: Bool?
+    /// The codecs that its flow wants, best first; nil: as its line says.
+    var codecs: [String]?
     /// The line that it came by or goes out through; nil without one.
     package var line: LineSettings? { lineIndex.map { shard.settings.lines[$0] } }
     /// The line whose user name and password prove who this end is, to whom the call goes now.

@@ -24,6 +24,20 @@ extension Call {
         }
     }
 
+    package func choose(codecs: [String]) throws(CallControlError) {
+        try requireUnanswered("codecs", .inbound)
+        guard state != .early, let session else {
+            throw .wrongState(operation: "codecs", why: "media was agreed on before")
+        }
+        self.codecs = codecs
+        // Nobody knows of the session before: its ports go back.
+        media?.close()
+        media = nil
+        isOfferless = false
+        guard let refusal = takeOffer(session.machine.invite, localIP: shard.endpoint.localAddress(to: hop).ip) else { return }
+        throw .invalid(operation: "codecs", why: refusal.warning)
+    }
+
     package func ring() throws(CallControlError) {
         try requireUnanswered("ring", .inbound)
         guard state == .new else { return }

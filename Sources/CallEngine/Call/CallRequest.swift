@@ -24,6 +24,9 @@ package struct CallRequest: Sendable {
     /// there are not offered.
     var partnerIsCoded: Bool?
 
+    /// The codecs that are offered, best first, of those that its line allows; nil: all that this line allows.
+    package var codecs: [String]?
+
     package init(
         target: String, line: String? = nil, from: String? = nil, displayName: String = "", headers: [CallHeader] = []
     ) {

@@ -24,6 +24,8 @@ package struct BridgeRequest {
     /// A URI or number; nil: the caller's own.
     package var callerID: String?
     package var headers: [CallHeader]
+    /// What the targets are offered, best first, of those that their lines allow; nil: all that these allow.
+    package var codecs: [String]?
     package var ringback: Ringback
     /// Whether the caller may hear the far side before it answers.
     package var earlyMedia: Bool

@@ -20,6 +20,9 @@ package protocol CallControl: AnyObject {
 
     /// 180 Ringing. Repeating it, or calling it after early media began, does nothing.
     func ring() throws(CallControlError)
+    /// Which codecs the call may have, best first; of a line with codecs of its own only those. Before early media and the answer. An error when
+    /// the other side has none of them: the call cannot be answered then.
+    func choose(codecs: [String]) throws(CallControlError)
     /// 183 Session Progress with SDP: media may be played from now on.
     func progress() throws(CallControlError)
     /// 200 OK; returns when media can flow (at once, or with the ACK that carries the answer of an offerless INVITE).

@@ -130,6 +130,7 @@ package final class CallShard {
         call.target = target
         call.lineIndex = target.line
         call.partnerIsCoded = request.partnerIsCoded
+        call.codecs = request.codecs
         if !request.headers.isEmpty { call.addedRows = Call.rows(request.headers) }
         if let history = request.history { call.addedRows += history.rows(to: target, line: call.line) }
         if let line = target.line, settings.lines[line].tellsHistory { call.addedRows += request.historyRows(to: target) }
@@ -213,6 +214,10 @@ package final class CallShard {
 
     func makeMedia(for call: Call, localIP: IPAddress) throws(MediaError) -> MediaSession {
         var codecs = call.line?.codecs ?? settings.codecs
+        if let wanted = call.codecs {
+            // A line that names its codecs has no others.
+            codecs = call.line?.codecs.map { allowed in wanted.filter(allowed.contains) } ?? wanted
+        }
         // Between what is passed on only and the rest there is no way.
         if let isCoded = call.partnerIsCoded { codecs.removeAll { ($0 == "g729") == isCoded } }
         var wanted = MediaSettings(

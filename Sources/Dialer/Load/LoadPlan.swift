@@ -33,7 +33,9 @@ package struct LoadPlan: Sendable {
     package var hold = HoldTime.fixed(10_000)
     package var media = Media.none
     /// What calls do instead of being held; nil: they are held.
-    package var flow: Flow?
+    package var flow: Flow? {
+        didSet { request.codecs = flow?.codecs }
+    }
     /// How long an answer is waited for, without a flow.
     package var answerTimeout = Duration.seconds(60)
     /// Of chance.

@@ -81,6 +81,7 @@ package final class PartyDesk {
             then(.success(outcome))
         }
         var request = CallRequest(target: attempt.destination, line: plan.line, from: attempt.callerID)
+        request.codecs = surroundings.callerFlow.codecs
         request.headers = [CallHeader(name: plan.mark.header, value: plan.mark.value(attempt.token))]
         let fail = LoopBound(
             { (error: CallControlError) in

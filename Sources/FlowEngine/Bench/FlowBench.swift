@@ -61,6 +61,7 @@ final class CaseRun: FlowObserver {
         info.headers = flowCase.headers
         info.startedAt = flowCase.startedAt
         call = SimulatedCall(loop: loop, info: info)
+        if let codecs = flow.codecs { call.prefer(codecs) }
         web = SimulatedWeb(answers: flowCase.web)
         var environment = FlowEnvironment()
         environment.variables = flowCase.environment

@@ -38,6 +38,8 @@ package struct Flow: Sendable {
     /// Where an error goes that no `on: failed` takes.
     package var failed: Block?
     package var direction = FlowDirection.both
+    /// The codecs of its calls, best first; nil: as the line says.
+    package var codecs: [String]?
     package var cases: [FlowCase] = []
     /// Every name that a flow's expressions may read as a variable: `vars` and all `into:`.
     package var names: Set<String> = []

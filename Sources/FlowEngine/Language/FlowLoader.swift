@@ -106,6 +106,7 @@ private struct FlowBuilder {
         flow.alwaysLimit = map.duration("always-limit") ?? .seconds(30)
         if let node = map.node("failed") { flow.failed = reader.block(node) }
         if let direction = map.choice("direction", FlowDirection.self) { flow.direction = direction }
+        flow.codecs = map.codecs("codecs")
         let isDirected = map.has("direction")
         let cases = map.node("cases")
         map.finish()

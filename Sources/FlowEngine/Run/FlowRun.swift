@@ -139,6 +139,7 @@ package final class FlowRun {
                 ))
             return
         }
+        guard chooseCodecs() else { return }
         do {
             try beginFrame(arguments: environment.arguments)
             do {

@@ -21,6 +21,7 @@ package struct BridgeVerb: Verb {
     private var earlyMedia = true
     private var record: FlowText?
     private var recordChannels = RecordingRequest.Channels.stereo
+    private var codecs: [String]?
     private var extras = BridgeExtras()
 
     package init?(_ step: StepReader) {
@@ -40,6 +41,7 @@ package struct BridgeVerb: Verb {
         callerID = step.text("caller-id")
         headers = step.headers("headers")
         earlyMedia = map.bool("early-media") ?? true
+        codecs = map.codecs("codecs")
         if let node = map.node("ringback") {
             if case .scalar(let scalar) = node.content, ["auto", "silence"].contains(scalar.text) {
                 silentRingback = scalar.text == "silence"
@@ -88,6 +90,7 @@ package struct BridgeVerb: Verb {
         request.callerID = try callerID.map { try run.headerValue($0) }
         request.headers = try headers.map { CallHeader(name: $0.name, value: try run.headerValue($0.value)) }
         request.earlyMedia = earlyMedia
+        request.codecs = codecs
         request.mayTransfer = { [environment = run.environment] in environment.refusesBridge($0) == nil }
         if silentRingback { request.ringback = .silence }
         if let ringback { request.ringback = .source(try run.source(ringback)) }

@@ -1,6 +1,8 @@
 // Typed reads from a mapping of a YAML file. Each read marks its key as known and reports what does not fit; `finish` reports the
 // keys that nobody asked for, with the nearest known one. So one run finds all mistakes of a file.
 
+import CallEngine
+
 /// Reads one mapping, key by key.
 package final class MappingReader {
     package let place: SourcePlace
@@ -111,6 +113,27 @@ package final class MappingReader {
         if let choice = Choice(rawValue: word) { return choice }
         NodeRead.unknown("value", word, of: name(key), at: node.place, known: Choice.allCases.map(\.rawValue), sink)
         return nil
+    }
+
+    /// Names of codecs, one or a list, best first; each once.
+    package func codecs(_ key: String) -> [String]? {
+        guard let node = node(key) else { return nil }
+        let known = MediaSettings.knownCodecs
+        var result: [String] = []
+        for item in NodeRead.list(node) {
+            guard let word = NodeRead.string(item, name(key), sink) else { continue }
+            if !known.contains(word) {
+                NodeRead.unknown("codec", word, of: name(key), at: item.place, known: known, sink)
+            } else if result.contains(word) {
+                sink.error(at: item.place, "`\(word)` stands twice in \(name(key))", mend: "remove one")
+            } else {
+                result.append(word)
+            }
+        }
+        if result.isEmpty, case .sequence = node.content {
+            sink.error(at: node.place, "\(name(key)) names no codec", mend: "remove it")
+        }
+        return result.isEmpty ? nil : result
     }
 
     package func mapping(_ key: String) -> MappingReader? {

@@ -85,7 +85,9 @@ package final class CallingParty: Sendable {
             await withCheckedContinuation { continuation in
                 engine.withShard(index % calling.loops.count) { [self] shard in
                     do throws(CallControlError) {
-                        let call = try shard.place(order.request)
+                        var request = order.request
+                        request.codecs = order.flow.codecs
+                        let call = try shard.place(request)
                         let bound = LoopBound(call, on: shard.loop)
                         hangUp.withLock { $0 = { bound.run { $0.hangUp(HangUpReason(cause: .cancelled)) } } }
                         start(order, call, observers(call), onState) { continuation.resume(returning: .success($0)) }
