@@ -28,7 +28,7 @@ final class LoopBuffers {
     func wallClockLead(at now: Instant) -> Int64 {
         if leadMeasured.nanoseconds != now.nanoseconds {
             leadMeasured = now
-            lead = SystemCall.wallClockLead()
+            lead = ClockLead.measured()
         }
         return lead
     }

@@ -1,7 +1,7 @@
 // UDP segmentation offload (UDP_SEGMENT and UDP_GRO of udp(7)): datagrams that leave together take the way through the system as one, and
 // are cut where they leave it. Who captures packets on this machine (tcpdump, sngrep) may see them uncut, as one message behind the other.
 
-import Basics
+package import Basics
 import CLinux
 
 /// Whether datagrams of one length that leave together for one peer go to the kernel as one, which cuts them.
@@ -22,19 +22,19 @@ enum SegmentOption {
 }
 
 /// Knows whether somebody captures packets in this network namespace; looks once a second, when it is asked.
-struct CaptureWatch {
+package struct CaptureWatch {
     /// Reads the table of packet sockets; nil when it cannot be read.
     private let table: () -> [UInt8]?
     private var nextLook = Instant.zero
     private var isCapturing = true
     private static let interval = Duration.seconds(1)
 
-    init(table: @escaping () -> [UInt8]? = { (try? AtomicFile.read("/proc/net/packet")) ?? nil }) {
+    package init(table: @escaping () -> [UInt8]? = { (try? AtomicFile.read("/proc/net/packet")) ?? nil }) {
         self.table = table
     }
 
     /// True as well when the system does not tell.
-    mutating func isCapturing(at now: Instant) -> Bool {
+    package mutating func isCapturing(at now: Instant) -> Bool {
         if now >= nextLook {
             nextLook = now + Self.interval
             isCapturing = table().map(Self.hasCapture) ?? true
@@ -43,7 +43,7 @@ struct CaptureWatch {
     }
 
     /// Whether a table of packet(7) sockets, a head and one in each line, has one that takes IP packets: of all protocols, IPv4 or IPv6.
-    static func hasCapture(_ table: [UInt8]) -> Bool {
+    package static func hasCapture(_ table: [UInt8]) -> Bool {
         let protocols: [[UInt8]] = [Array("0003".utf8), Array("0800".utf8), Array("86dd".utf8)]
         return table.split(separator: 10).dropFirst().contains { line in
             let fields = line.split(separator: 32)

@@ -59,6 +59,11 @@ package final class EpollLoop: EventLoop, @unchecked Sendable {
     /// Where most of the gain is; messages wait half of it on average.
     package static let standardPace = Duration.milliseconds(1)
     let buffers = LoopBuffers()
+    /// Who is asked whether packets are captured here.
+    package var captures: CaptureWatch {
+        get { buffers.captures }
+        set { buffers.captures = newValue }
+    }
     /// What the loop counts about itself. On the loop only.
     @exclusivity(unchecked) package private(set) var metrics = LoopMetrics()
     /// How late the most overdue timer of this turn was, nanoseconds.

@@ -76,27 +76,6 @@ enum SystemCall {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// How far the wall clock is ahead of the monotonic one, in nanoseconds. A thread may be stopped between its looks at them: of a few tries
-    /// the quickest counts.
-    /// - Parameter look: the wall clock, between two looks at the monotonic one.
-    static func wallClockLead(_ look: () -> (before: Int64, wall: Int64, after: Int64) = lookAtClocks) -> Int64 {
-        var (lead, quickest) = (Int64(0), Int64.max)
-        for _ in 0..<4 where quickest > 2_000 {
-            let (before, wall, after) = look()
-            guard after - before < quickest else { continue }
-            quickest = after - before
-            lead = wall - before - quickest / 2
-        }
-        return lead
-    }
-
-    private static func lookAtClocks() -> (before: Int64, wall: Int64, after: Int64) {
-        var time = timespec()
-        let before = monotonicNanoseconds()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return (before, Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec), monotonicNanoseconds())
-    }
-
     static func setOption(
         _ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32, _ name: String
     ) throws(SystemError) {

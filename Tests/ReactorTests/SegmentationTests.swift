@@ -3,9 +3,8 @@
 import Basics
 import CLinux
 import Glibc
+import Reactor
 import Testing
-
-@testable import Reactor
 
 @Suite struct SegmentationTests {
     private static let head = "sk               RefCnt Type Proto  Iface R Rmem   User   Inode\n"
@@ -63,7 +62,7 @@ import Testing
     private func tenAtOnce(_ captures: sending CaptureWatch, segmented: UInt64) async throws {
         let captures = Locked(captures)
         try await LoopKind.runEpoll { loop in
-            loop.buffers.captures = captures.withLock { $0 }
+            loop.captures = captures.withLock { $0 }
             var options = DatagramOptions()
             options.segmentation = .auto
             let server = try loop.bindDatagram(to: loopback, options: options)
