@@ -66,7 +66,7 @@ let package = Package(
         + module("CallEngine", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio"], testsAlsoUse: ["TestKit"])
         + module("FlowEngine", ["Basics", "Reactor", "CallEngine", "CYAML", "CRE2"])
         + module("Store", ["Basics", "Reactor", "CSQLite", "CPostgreSQL"], testsAlsoUse: ["TestKit"])
-        + module("Dialer", ["Basics", "Reactor", "Audio", "CallEngine", "FlowEngine", "Store"], testsAlsoUse: ["TestKit"])
+        + module("Dialer", ["Basics", "Reactor", "Audio", "CallEngine", "FlowEngine", "Store"], testsAlsoUse: ["SIP", "TestKit"])
         + module(
             "SIPpRunner", ["Basics", "Reactor", "SIP", "SDP", "RTP", "Audio", "Web", "Dialer", "COpenSSL"],
             testsExclude: ["Scenarios"])

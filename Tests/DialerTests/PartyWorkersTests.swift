@@ -7,6 +7,7 @@ import Dialer
 import FlowEngine
 import Foundation
 import Reactor
+import SIP
 import Store
 import TestKit
 import Testing
@@ -32,18 +33,33 @@ import Testing
         private(set) var strays: [String] = []
         private var random: SeededRandom
         private let passesMark: Bool
-        private var middle: Engine?
+        /// The parties are called by a line that registers at the system.
+        let hasLine: Bool
+        var password = "geheim"
+        private(set) var middle: Engine?
 
         /// - Parameter passesMark: the system gives the mark on; otherwise the number alone tells whose call it is.
-        init(_ rows: Int, _ text: String, passesMark: Bool, seed: UInt64 = 1, on kind: StoreKind) throws {
+        init(
+            _ rows: Int, _ text: String, passesMark: Bool, hasLine: Bool = false, seed: UInt64 = 1, on kind: StoreKind
+        ) throws {
             (self.kind, self.passesMark, random) = (kind, passesMark, SeededRandom(seed: seed))
+            self.hasLine = hasLine
             world = VirtualWorld(seed: seed)
             folder = try TemporaryFolder()
             try folder.write("number\n" + (1...rows).map { "\($0)\n" }.joined(), to: "list.csv")
             let read = CampaignReader.read(
                 text: "flow: a.yaml\ntargets: list.csv\nto: \"sip:${target.number}@192.0.2.9\"\n" + text, file: "campaign.yaml")
             plan = try #require(read.plan, "\(read.diagnostics)")
-            middle = try world.engine(at: "192.0.2.9") { [unowned self] in connect($0) }
+            let registrar = RegistrarSettings(
+                realm: "example.com", users: ["desk": DigestSecret(user: "desk", realm: "example.com", password: "geheim")])
+            middle = try world.engine(
+                at: "192.0.2.9", settings: { $0.registrar = hasLine ? registrar : nil },
+                onIncoming: { [unowned self] in connect($0) })
+        }
+
+        /// Where the system finds the line.
+        var bindings: [String] {
+            (middle?.registrar?.devices(of: "desk", at: world.loop.now) ?? []).map { String(decoding: $0.contact, as: UTF8.self) }
         }
 
         /// The system calls the party of row N at the number 9N, at any worker that lives.
@@ -53,8 +69,9 @@ import Testing
             let mark = call.info.headers.filter { passesMark && $0.name == "X-Ringwright-Test" }
             let alive = workers.filter { !$0.isDead }
             let party = alive[Int(random.next() % UInt64(alive.count))].parties
+            let target = hasLine ? "user:desk" : "sip:9\(row)@\(party)"
             let task = call.loop.spawn {
-                _ = try? await call.bridge(BridgeRequest(targets: ["sip:9\(row)@\(party)"], headers: mark))
+                _ = try? await call.bridge(BridgeRequest(targets: [target], headers: mark))
                 call.hangUp(HangUpReason(status: 480))
             }
             call.onEnd = { _ in task.cancel() }
@@ -101,6 +118,7 @@ import Testing
         private(set) var engines: [Engine] = []
         var run: CampaignRun?
         var isDead = false
+        private(set) var end: CampaignProblem??
         private let database: Database
 
         init(_ index: Int, _ site: Site) throws {
@@ -129,7 +147,9 @@ import Testing
             desk.onStray = { [unowned site] in site.note(stray: $0) }
             let bound = LoopBound(desk, on: loop)
             let mark = plan.mark
-            let called = try site.world.engine(at: parties) { PartyDesk.take($0, at: bound, mark: mark) }
+            let called = try site.world.engine(
+                at: parties, settings: { $0.lines = site.hasLine ? [Self.line(site.password)] : [] },
+                onIncoming: { PartyDesk.take($0, at: bound, mark: mark) })
             engines = [engine, called]
             let run = CampaignRun(plan, database: database, worker: CampaignWorker(id: id, arrival), loop: loop) {
                 [unowned self, unowned site] attempt, then in
@@ -142,7 +162,15 @@ import Testing
                 }
             }
             self.run = run
+            run.onEnd = { [unowned self] in end = .some($0) }
+            if site.hasLine { run.lines = PartyLines(called, ["desk"]) }
             run.run()
+        }
+
+        private static func line(_ password: String) -> LineSettings {
+            LineSettings(
+                name: "desk", server: "192.0.2.9", username: "desk", password: Secret(password),
+                registration: .init(domain: "example.com"))
         }
 
         private static func flow(_ text: String) throws -> Flow {
@@ -218,5 +246,76 @@ import Testing
         #expect(site.strays.count { $0 == late } == 2, "\(site.strays)")
         #expect(site.strays.count { $0 == "a call to 77 belongs to no test" } == 2, "\(site.strays)")
         #expect(site.world.finish() == [])
+    }
+
+    // MARK: By a line that registers
+
+    private static let desk = "parties: { agent: { flow: b.yaml, line: desk, agree: [ digits, hang-up ] } }\n"
+
+    /// One worker has the line; calls that come by it find their tests at all of them.
+    @Test(arguments: StoreKind.available) func oneWorkerHoldsTheLine(on kind: StoreKind) throws {
+        let site = try Site(40, "concurrency: 6\n" + Self.desk, passesMark: true, hasLine: true, on: kind)
+        for _ in 0..<3 { try site.join() }
+        site.world.loop.run(for: .seconds(8))
+        #expect(site.bindings.count == 1 && site.bindings.first?.contains("192.0.2.200") == true, "\(site.bindings)")
+        let counts = try site.finish()
+        #expect(counts.passed == 40 && site.strays == [], "\(counts) \(site.strays)")
+        let relays = site.outcomes.values.flatMap(\.parties).compactMap(\.relay)
+        #expect(relays.count > 10 && Set(relays) == [1], "\(relays)")
+        #expect(site.workers.map(\.end) == [.some(nil), .some(nil), .some(nil)])
+    }
+
+    /// Nobody is called before somebody can be called back.
+    @Test(arguments: StoreKind.available) func nothingBeginsBeforeTheLineIsThere(on kind: StoreKind) throws {
+        let site = try Site(5, "concurrency: 5\n" + Self.desk, passesMark: true, hasLine: true, on: kind)
+        site.world.network.partition(IPAddress("192.0.2.200")!)
+        for _ in 0..<2 { try site.join() }
+        site.world.loop.run(for: .seconds(20))
+        #expect(site.calls.isEmpty && site.bindings == [])
+        #expect(site.workers.map(\.run?.figures.waitsForLines) == [true, true])
+    }
+
+    /// Who holds the line is killed, again and again: the next one takes it over, and what the dead one had registered is gone.
+    @Test(arguments: StoreKind.available, 1...4) func whoHoldsTheLineIsKilled(on kind: StoreKind, seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let site = try Site(
+            60, "concurrency: 6\n" + Self.desk, passesMark: true, hasLine: true, seed: seed, on: kind)
+        for _ in 0..<3 { try site.join() }
+        for dead in 0..<2 {
+            site.world.loop.run(for: .milliseconds(2000 + Int64(random.next() % 9000)))
+            site.kill(site.workers[dead])
+            // The lease, and a while for a registrar's answer.
+            site.world.loop.run(for: .seconds(16))
+            #expect(
+                site.bindings.count == 1 && site.bindings.first?.contains("192.0.2.20\(dead + 1)") == true, "\(site.bindings)")
+        }
+        let counts = try site.finish()
+        #expect(counts.failed == 0, "\(counts) \(site.outcomes.mapValues { PartyTests.missed(PartyJudge.expectations($0)) })")
+        #expect(counts.error <= 2 * 12 && counts.passed >= 60 - 2 * 12, "\(counts)")
+    }
+
+    /// One that goes in order leaves the line to the next.
+    @Test(arguments: StoreKind.available) func whoHoldsTheLineLeaves(on kind: StoreKind) throws {
+        let site = try Site(40, "concurrency: 4\n" + Self.desk, passesMark: true, hasLine: true, on: kind)
+        for _ in 0..<2 { try site.join() }
+        site.world.loop.run(for: .seconds(8))
+        site.workers[0].run?.drain()
+        site.world.loop.run(for: .seconds(15))
+        #expect(site.workers[0].end == .some(nil))
+        #expect(site.bindings.count == 1 && site.bindings.first?.contains("192.0.2.201") == true, "\(site.bindings)")
+        let counts = try site.finish()
+        #expect(counts.failed == 0 && counts.passed >= 30, "\(counts)")
+    }
+
+    @Test(arguments: StoreKind.available) func aLineThatIsRefusedEndsTheCampaign(on kind: StoreKind) throws {
+        let site = try Site(5, "concurrency: 5\n" + Self.desk, passesMark: true, hasLine: true, on: kind)
+        site.password = "falsch"
+        for _ in 0..<2 { try site.join() }
+        site.world.loop.run(for: .seconds(60))
+        #expect(site.calls.isEmpty)
+        for worker in site.workers {
+            let end = try #require(worker.end, "it goes on")
+            #expect(end?.message.hasPrefix("the line desk, by which a party is called, is not registered: ") == true)
+        }
     }
 }

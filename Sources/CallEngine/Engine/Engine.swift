@@ -195,13 +195,14 @@ package final class Engine: Sendable {
         collect { $0.counters }.reduce(into: CallCounters()) { $0.add($1) }
     }
 
-    /// Registers the lines and watches the trunks that ask for it, from now on.
-    package func startLines() {
+    /// Registers the lines and watches the trunks that ask for it, from now on; once more after `stopLines`.
+    /// - Parameter others: contacts of engines that are gone, by the names of lines: they are removed.
+    package func startLines(replacing others: [String: [String]] = [:]) {
         for (index, shard) in shards.enumerated() {
             let share = registering.enumerated().filter { $0.offset % shards.count == index }.map(\.element)
             guard !share.isEmpty else { continue }
             let lines = self.lines
-            shard.run { $0.ownLines.start(share, shard: $0, directory: lines) }
+            shard.run { $0.ownLines.start(share, replacing: others, shard: $0, directory: lines) }
         }
     }
 

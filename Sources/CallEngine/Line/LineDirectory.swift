@@ -63,6 +63,8 @@ struct CallWay: Sendable {
     var privateContact: [UInt8]?
     /// Values of Route: Service-Route (RFC 3608), or Path (RFC 3327).
     var routes: [[UInt8]]
+    /// The value of Contact that the registrar has of a line.
+    var registered: [UInt8] = []
 
     /// The value of Contact for the answer to a request: the GRUU (RFC 5627 section 4.4), for who has called a temporary one (`gr` without a
     /// value) such a one as well. nil: there is none, and the address will do.
@@ -135,6 +137,9 @@ package final class LineDirectory: Sendable {
     package var areAllEnded: Bool {
         state.withLock { $0.entries.values.allSatisfy { $0.settings.registration == nil || $0.status.state == .ended } }
     }
+
+    /// The value of Contact that the registrar has of this line; nil while it is not registered.
+    package func contact(of name: String) -> String? { way(of: name).map { String(decoding: $0.registered, as: UTF8.self) } }
 
     /// How a call goes out by this line; nil while it is not registered.
     func way(of name: String) -> CallWay? { isEmpty ? nil : state.withLock { $0.entries[name]?.way } }

@@ -27,8 +27,8 @@ final class RegisteredLine {
     static let keepAliveInterval = Duration.seconds(25)
 
     init(
-        _ settings: LineSettings, _ registration: LineSettings.Registration, mark: String, shard: CallShard,
-        directory: LineDirectory
+        _ settings: LineSettings, _ registration: LineSettings.Registration, replacing others: [String], mark: String,
+        shard: CallShard, directory: LineDirectory
     ) {
         self.settings = settings
         self.shard = shard
@@ -44,6 +44,7 @@ final class RegisteredLine {
             addressOfRecord: Array("sip:\(LocalEnd.escaped(user: user))@\(registration.domain)".utf8), credentials: credentials,
             expires: registration.expires, instance: registration.instance, callID: shard.newCallID())
         asked.isQuery = registration.isQuery
+        asked.replaces = others.map { Array($0.utf8) }
         machine = Registration(asked, seed: shard.newSeed())
     }
 
@@ -94,7 +95,7 @@ final class RegisteredLine {
                 settings.name,
                 way: CallWay(
                     hop: hop, contact: machine.gruu.map(Self.bracketed) ?? contact, isGlobal: machine.gruu != nil,
-                    privateContact: machine.temporaryGRUU.map(Self.bracketed), routes: machine.serviceRoute),
+                    privateContact: machine.temporaryGRUU.map(Self.bracketed), routes: machine.serviceRoute, registered: contact),
                 seconds: seconds, isNew: isNew)
             keepAlive(on: hop)
         case .failed(let failure, let wait): directory.failed(settings.name, failure, retryAfter: wait)

@@ -14,8 +14,15 @@ final class ShardLines {
     /// First registrations a second: thousands of lines do not all knock at once.
     private static let startRate = 100
 
-    /// - Parameter lines: this loop's share, each with the mark of its contact.
-    func start(_ settings: [(index: Int, line: LineSettings, mark: String)], shard: CallShard, directory: LineDirectory) {
+    /// - Parameters:
+    ///   - settings: this loop's share, each with the mark of its contact.
+    ///   - others: contacts that go, by line.
+    func start(
+        _ settings: [(index: Int, line: LineSettings, mark: String)], replacing others: [String: [String]], shard: CallShard,
+        directory: LineDirectory
+    ) {
+        // Those that have ended.
+        close()
         for (index, (_, line, mark)) in settings.enumerated() {
             if let interval = line.monitor {
                 let monitor = TrunkMonitor(line, every: interval, shard: shard, directory: directory)
@@ -23,7 +30,8 @@ final class ShardLines {
                 monitor.start(after: .milliseconds(index * 1000 / Self.startRate))
             }
             guard let registration = line.registration else { continue }
-            let line = RegisteredLine(line, registration, mark: mark, shard: shard, directory: directory)
+            let line = RegisteredLine(
+                line, registration, replacing: others[line.name] ?? [], mark: mark, shard: shard, directory: directory)
             lines.append(line)
             line.start(after: .milliseconds(index * 1000 / Self.startRate))
         }

@@ -20,6 +20,8 @@ package struct CampaignFigures: Equatable, Sendable {
     package var wasStopped = false
     /// Why nothing begins although there are rows: outside of the hours.
     package var isClosed = false
+    /// The same: no worker has registered the lines that parties are called by.
+    package var waitsForLines = false
     package init() {}
 
     /// Rows that are over, and those of them that did not pass, of all workers and all runs.

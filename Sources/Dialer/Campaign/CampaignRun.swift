@@ -16,6 +16,8 @@ package final class CampaignRun {
     package var onEnd: ((CampaignProblem?) -> Void)?
     /// This worker was given up by the others and joined again: its number from now on.
     package var onRejoin: ((Int) -> Void)?
+    /// The lines that parties are called by, when one of several workers has to register them; set before it runs.
+    package var lines: PartyLines?
     private let plan: CampaignPlan
     private let database: Database
     private let loop: EventLoop
@@ -28,6 +30,8 @@ package final class CampaignRun {
     private var others: [CampaignMember] = []
     /// All others that there ever were.
     private var known: Set<Int> = []
+    /// Those of them that a test which begins now has nothing to do with.
+    private var gone: Set<Int> = []
     private var watches: [CampaignWatch] = []
     private var timer: LoopTimer?
     private var isDraining = false
@@ -58,6 +62,7 @@ package final class CampaignRun {
         rows.onRows = { [weak self] in self?.claimed($0, by: $1) }
         journal.onWritten = { [weak self] in self?.written($0, $1) }
         guard let crew else { return turn() }
+        figures.waitsForLines = lines != nil
         crew.news = { [weak self] in self?.standStill() }
         crew.onBeat = { [weak self] in self?.heard($0) }
         crew.start()
@@ -86,7 +91,7 @@ package final class CampaignRun {
         let now = loop.now
         figures.isClosed = plan.hours.map { !$0.isOpen(at: wall) } ?? false
         if figures.isClosed { return wake(at: now + Self.look) }
-        guard allowance.isOpen else { return }
+        guard allowance.isOpen, !figures.waitsForLines else { return }
         rows.fill(for: worker, places: allowance.places)
         while figures.active < allowance.places, allowance.isTime(at: now),
             let attempt = rows.take(where: { allowance.allows($0, at: now) })
@@ -156,7 +161,7 @@ package final class CampaignRun {
                     allowance.end(attempt)
                     continue
                 }
-                let gone = known.subtracting(others.map(\.id))
+                let gone = gone
                 dial(attempt) { [weak self] in self?.judged(attempt, $0, gone: gone) }
             }
         }
@@ -212,6 +217,7 @@ package final class CampaignRun {
     private func standStill() -> CampaignNews {
         var news = CampaignNews(active: allowance.standStill(active: figures.active))
         (news.ended, news.passed, news.again) = (figures.ended, figures.passed, figures.again)
+        news.contacts = lines?.contacts
         return news
     }
 
@@ -227,6 +233,12 @@ package final class CampaignRun {
             figures.whole = beat
             others = beat.others
             known.formUnion(others.map(\.id))
+            if let lines {
+                figures.waitsForLines = !beat.hasLines
+                problem = problem ?? lines.follow(beat)
+            }
+            // Who holds lines and is gone is to blame for calls that did not come until another one has them.
+            if !figures.waitsForLines { gone = known.subtracting(others.map(\.id)) }
             tellWatches()
             allowance.take(beat.share, at: loop.now)
             handOver()

@@ -35,7 +35,9 @@ package enum CampaignStore {
         ALTER TABLE worker ADD COLUMN address TEXT NOT NULL DEFAULT '';
         CREATE INDEX attempt_token ON attempt (token) WHERE token <> '';
         CREATE INDEX attempt_open ON attempt (started) WHERE ended IS NULL
-        """
+        """,
+        // What a worker has registered of the lines that parties are called by (PartyLines).
+        "ALTER TABLE worker ADD COLUMN contacts TEXT NOT NULL DEFAULT ''"
     ]
 
     /// What a row of the list is doing.

@@ -24,6 +24,8 @@ package struct CampaignNews: Equatable, Sendable {
     package var passed = 0
     /// Of those that ended: the row is called once more.
     package var again = 0
+    /// What it has registered of the lines of parties, by line; nil: no party has such a line.
+    package var contacts: [String: String]?
 
     package init(active: [Int]) { self.active = active }
 }
@@ -40,6 +42,12 @@ package struct CampaignBeat: Equatable, Sendable {
     package var again = 0
     /// Attempts that were in the air at workers which were given up now.
     package var inTheAir = 0
+    /// The lines of parties are this worker's to hold.
+    package var holdsLines = false
+    /// They are registered by who holds them, as far as the database knows.
+    package var hasLines = false
+    /// For who holds them: what those had registered that are gone.
+    package var leftContacts: [[String: String]] = []
 }
 
 extension CampaignStore {
@@ -135,6 +143,7 @@ extension CampaignStore {
                 members.removeAll { $0.id == member.id }
             }
             let place = members.firstIndex { $0.id == id } ?? 0
+            if let contacts = news.contacts { try noteLines(id, contacts, holder: members[0].id, &beat, connection) }
             beat.others = members.filter { $0.id != id }
             beat.share = .granted(of: whole, place: place, count: members.count, others: beat.others.map(\.share))
             try connection.execute(
@@ -147,6 +156,28 @@ extension CampaignStore {
             let sums = try connection.rows("SELECT sum(ended), sum(passed), sum(again) FROM worker")[0]
             (beat.ended, beat.passed, beat.again) = (sums[0].integer ?? 0, sums[1].integer ?? 0, sums[2].integer ?? 0)
             return beat
+        }
+    }
+
+    /// The lines of parties: who holds them, whether they are registered, and what is to be removed.
+    private static func noteLines(
+        _ id: Int, _ contacts: [String: String], holder: Int, _ beat: inout CampaignBeat, _ connection: any StoreConnection
+    ) throws(StoreError) {
+        beat.holdsLines = holder == id
+        try connection.execute(
+            "UPDATE worker SET contacts = ? WHERE id = ?", [.text(PartyContacts.text(contacts)), StoreValue(id)])
+        guard beat.holdsLines else {
+            let known = try connection.rows("SELECT contacts FROM worker WHERE id = ?", [StoreValue(holder)])
+            beat.hasLines = known.first?[0].text?.isEmpty == false
+            return
+        }
+        beat.hasLines = !contacts.isEmpty
+        if beat.hasLines {
+            try connection.execute("UPDATE worker SET contacts = '' WHERE alive = 0 AND contacts <> ''")
+        } else {
+            beat.leftContacts = try connection.rows("SELECT contacts FROM worker WHERE alive = 0 AND contacts <> ''").map {
+                PartyContacts.read($0[0].text ?? "")
+            }
         }
     }
 

@@ -179,6 +179,11 @@ package struct Registration: Sendable {
             writer.append(">\"")
         }
         writer.endLine()
+        for other in settings.replaces where other != end.contact && state == .asking {
+            writer.append("Contact: ")
+            writer.append(safe: String(decoding: other, as: UTF8.self))
+            writer.append(";expires=0\r\n")
+        }
         writer.header("Expires", seconds)
         writer.append(wantsFlow ? "Supported: path, outbound" : "Supported: path")
         writer.append(settings.instance.isEmpty ? "\r\n" : ", gruu\r\n")
@@ -228,6 +233,7 @@ package struct Registration: Sendable {
         let isNew = boundUntil == nil || failures > 0
         failures = 0
         sent = []
+        settings.replaces = []
         boundUntil = now + .seconds(seconds)
         gruu = gruu("pub-gruu", in: response)
         temporaryGRUU = gruu("temp-gruu", in: response)

@@ -15,6 +15,8 @@ package struct RegistrationSettings: Sendable {
     package var callID: [UInt8]
     /// Asks only (section 10.2.3): the registrar checks the credentials and binds nothing; with the answer it is over.
     package var isQuery = false
+    /// Contacts of others that are removed with the first binding (section 10.2.2), values of Contact: whose line this was, and who is gone.
+    package var replaces: [[UInt8]] = []
 
     package init(
         registrar: [UInt8], addressOfRecord: [UInt8], credentials: Credentials? = nil, expires: Int = 3600, instance: String = "",

@@ -46,6 +46,7 @@ struct CampaignDialer: Sendable {
                 let run = CampaignRun(plan, database: place.database, worker: place.worker, loop: control) { attempt, then in
                     dial(attempt, tasks, then)
                 }
+                run.lines = parties?.lines()
                 run.onRejoin = { id in workerID.withLock { $0 = id } }
                 let bound = LoopBound(run, on: control)
                 let ticker = LoopBound(CampaignTicker(run, place.before, control, metrics, progress), on: control)
@@ -172,6 +173,8 @@ private final class CampaignTicker {
         line += "\(failed) failed"
         if figures.isClosed {
             line += "; outside of the hours"
+        } else if figures.waitsForLines {
+            line += "; waits until a line of the parties is registered"
         } else if rate > 0 {
             // Retries are not known beforehand.
             line += ", \(FlowDuration.print(.seconds(Int64((Double(before.targets - over) / rate).rounded(.up))))) left"

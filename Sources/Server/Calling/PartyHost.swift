@@ -5,12 +5,15 @@ import Basics
 import CallEngine
 import Dialer
 import FlowEngine
+import Foundation
 import Reactor
 
 final class PartyHost: Sendable {
     let desk: LoopBound<PartyDesk>
     /// Where the system under test reaches the parties.
     let addresses: [String]
+    /// Lines that one of several workers has to register; none when this process is alone.
+    private let sharedLines: Set<String>
     private let calling: CallingEngine
     private let callerLadders: CallLadders
     private let ladders: CallLadders
@@ -58,20 +61,25 @@ final class PartyHost: Sendable {
         }
         let ladders = CallLadders(capacity: plan.concurrency * plan.parties.count * 4 + 1000)
         let mark = plan.mark
-        let registering = RegisteredLines(
-            lines.filter { name in configuration.lines.contains { $0.name == name && $0.registration != nil } })
+        let registered = lines.filter { name in
+            configuration.lines.contains { $0.name == name && $0.registration != nil }
+        }
+        sharedLines = directory == nil ? [] : registered
+        let registering = RegisteredLines(registered)
         do throws(SystemError) {
             listeners = try WorkerPool(name: "listeners", threads: 1, limit: 10_000)
         } catch {
             throw CommandFailure(.unable, "\(error)")
         }
         calling = try CallingEngine(
-            configuration, Self.settings(configuration, lines), loopCount: callers.loopCount, trace: { ladders.add($0) },
+            configuration, Self.settings(configuration, lines, isShared: directory != nil), loopCount: callers.loopCount,
+            trace: { ladders.add($0) },
             supply: callers.supplier,
             onLine: { registering.heard($0) },
             onIncoming: { PartyDesk.take($0, at: desk, mark: mark) })
         (self.desk, self.ladders, self.callerLadders) = (desk, ladders, callerLadders)
         addresses = calling.engine.listeners.map { "\($0.transport.rawValue):\($0.address)" }
+        guard directory == nil else { return }
         calling.engine.startLines()
         if let failure = registering.wait(calling.engine, "a party is called") {
             close()
@@ -79,12 +87,18 @@ final class PartyHost: Sendable {
         }
     }
 
-    private static func settings(_ configuration: Configuration, _ lines: Set<String>) throws(CommandFailure) -> EngineSettings {
+    private static func settings(
+        _ configuration: Configuration, _ lines: Set<String>, isShared: Bool
+    ) throws(CommandFailure) -> EngineSettings {
         var settings = configuration.engineSettings
         settings.listeners = configuration.sip.listen.filter { !$0.transport.isWebSocket }
         // Only what parties need: nobody registers with this campaign, and no other line belongs to it.
         settings.registrar = nil
         settings.lines = settings.lines.filter { lines.contains($0.name) }
+        // Workers are devices of their own, on whatever machine they are: one that ends takes no other's binding away.
+        for index in settings.lines.indices where isShared && settings.lines[index].registration != nil {
+            settings.lines[index].registration?.instance = "urn:uuid:\(UUID().uuidString.lowercased())"
+        }
         guard !settings.listeners.isEmpty else {
             throw CommandFailure(
                 .wrong, "parties are called over UDP, TCP or TLS, and `sip.listen` has none of them",
@@ -93,7 +107,10 @@ final class PartyHost: Sendable {
         return settings
     }
 
-    // MARK: Tests
+    // MARK: Among other workers
+
+    /// The lines that one of several workers has to register; nil without any. On the campaign's loop.
+    func lines() -> PartyLines? { sharedLines.isEmpty ? nil : PartyLines(calling.engine, sharedLines) }
 
     /// Where other workers pass calls on to: `HOST:PORT;transport=udp`; nil when they cannot.
     /// - Parameter own: this machine's address, for a listener that has all of them.
@@ -104,6 +121,8 @@ final class PartyHost: Sendable {
         let ip = listener.address.ip.isUnspecified ? own : listener.address.ip
         return "\(SocketAddress(ip: ip, port: listener.address.port));transport=\(listener.transport.rawValue)"
     }
+
+    // MARK: Tests
 
     /// Runs one attempt with its parties and judges it. On the control loop.
     func run(_ attempt: CampaignAttempt, flow: Flow, _ then: @escaping (AttemptResult) -> Void) {

@@ -20,12 +20,6 @@ package enum CampaignCommand {
         let flow = try FlowFiles.outbound(plan.flow, configuration, arguments: Set(plan.vars.map(\.name)))
         // A list that nobody can be called by begins no campaign.
         if let finding = CampaignFiles.check(list: plan, rows: 1).first { throw CommandFailure(.wrong, finding.description) }
-        for case let line? in plan.parties.map(\.line) where options.workers != nil {
-            guard try configuration.line(chosen: line).registration != nil else { continue }
-            throw CommandFailure(
-                .wrong, "the line \(line) registers, so that a party would be called at every worker at once",
-                mend: "let the system call the parties where `sip.listen` of a worker says, or leave --workers out")
-        }
         let folder = options.report ?? "run/\(plan.name)"
         var place = try CampaignPlace(
             plan, flow: flow, folder: folder, workers: options.workers, lease: options.lease, resume: options.resume)
