@@ -117,6 +117,59 @@ import Testing
         }
     }
 
+    /// Turns of a timer with the rhythm of the pace and looks become the same, however far apart they began.
+    @Test func looksFallTogetherWithTurnsThatHappenAnyway() async throws {
+        let sending = try EpollLoop(name: "sending")
+        try sending.start()
+        defer { #expect(sending.stop(within: .seconds(10)) == EpollLoop.Leftovers()) }
+        let pace = Duration.milliseconds(20)
+        try await LoopKind.runEpoll(pace: pace) { loop in
+            let (server, client) = try Self.pair(on: loop)
+            client.close()
+            let began = Waiter<Void>()
+            var received = 0
+            server.onReceive = { _, _ in
+                received += 1
+                if received == 3 * Self.burst { began.resume(returning: ()) }
+            }
+            let target = server.localAddress
+            let stream = try sending.runAndWait { () throws(SystemError) in
+                LoopBound(try SteadySender(on: sending, to: target), on: sending)
+            }
+            try await began.wait()
+            let turns = loop.metrics.turns
+            for _ in 0..<20 { try await loop.sleep(for: pace) }
+            // Twenty of the timer; apart from it there would be as many looks.
+            #expect(loop.metrics.turns - turns < 32)
+            #expect(received > 3 * Self.burst)
+            stream.runAndWait { $0.stop() }
+            server.close()
+        }
+    }
+
+    /// A datagram a millisecond.
+    private final class SteadySender {
+        private let socket: DatagramSocket
+        private let target: SocketAddress
+        private var timer: LoopTimer?
+
+        init(on loop: EventLoop, to target: SocketAddress) throws(SystemError) {
+            socket = try loop.bindDatagram(to: loopback)
+            self.target = target
+            turn()
+        }
+
+        private func turn() {
+            socket.sendNow("x", to: target)
+            timer = socket.loop.schedule(after: .milliseconds(1)) { self.turn() }
+        }
+
+        func stop() {
+            timer?.cancel()
+            socket.close()
+        }
+    }
+
     private static func pair(on loop: EventLoop) throws -> (paced: DatagramSocket, plain: DatagramSocket) {
         var options = DatagramOptions()
         options.reading = .paced
