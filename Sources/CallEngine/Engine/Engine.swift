@@ -72,6 +72,7 @@ package final class Engine: Sendable {
                 loop: first, listeners: settings.listeners, streams: settings.streams,
                 segmentation: settings.segmentation, external: settings.external, tls: settings.tls, hostNames: hostNames)
             front.onNotice = onNotice
+            front.trust(settings.lines.flatMap(\.from))
             try front.start()
             return LoopBound(front, on: first)
         }

@@ -26,6 +26,9 @@ final class SIPStreams {
         var keepAlive = StreamKeepAlive()
         /// A whole message has come.
         var hasSpoken = false
+        /// Its first request has been looked at for an alias; what came of it.
+        var wasAsked = false
+        var alias: SocketAddress?
 
         init(number: UInt32, stream: StreamConnection, peer: Peer, isOurs: Bool, at now: Instant) {
             self.number = number
@@ -46,6 +49,10 @@ final class SIPStreams {
     private var entries: [UInt32: Entry] = [:]
     /// The newest stream to each peer.
     private var byPeer: [Peer: UInt32] = [:]
+    private var aliases = StreamAliases()
+    /// Whose word counts over TCP.
+    var trusted: [IPNetwork] = []
+    private let hostNames: HostNames
     private var made: UInt32 = 0
     private var sweeping: LoopTimer?
     private let limits: EngineSettings.Streams
@@ -68,8 +75,9 @@ final class SIPStreams {
     /// What their peers know of this end.
     private let addresses: StreamAddresses
 
-    init(loop: EventLoop, limits: EngineSettings.Streams, addresses: StreamAddresses) {
+    init(loop: EventLoop, limits: EngineSettings.Streams, addresses: StreamAddresses, hostNames: HostNames) {
         self.loop = loop
+        self.hostNames = hostNames
         self.limits = limits
         self.addresses = addresses
     }
@@ -110,7 +118,26 @@ final class SIPStreams {
     private func entry(for hop: Hop) -> Entry? {
         if let named = entries[hop.connection], named.peer.transport == hop.transport { return named }
         let peer = Peer(transport: hop.transport, address: hop.address, host: hop.host)
-        return byPeer[peer].flatMap { entries[$0] } ?? open(peer, hop)
+        return byPeer[peer].flatMap { entries[$0] } ?? aliased(hop) ?? open(peer, hop)
+    }
+
+    /// The stream by which a peer wants to be reached that would have to prove its name on a new one.
+    private func aliased(_ hop: Hop) -> Entry? {
+        guard let entry = aliases.number(for: hop).flatMap({ entries[$0] }), entry.stream.isOpen else { return nil }
+        guard hop.transport == .tls else { return entry }
+        let name = hop.host == 0 ? hop.address.ip.description : hostNames.name(hop.host)
+        return name.map { StreamAliases.isFor($0, entry.stream) } == true ? entry : nil
+    }
+
+    /// The first request of a peer: its stream may be one for requests to it as well (RFC 5923).
+    private func lookForAlias(in message: Message, _ entry: Entry) {
+        guard message.isRequest else { return }
+        entry.wasAsked = true
+        guard StreamAliases.isAllowed(entry.stream, trusted: trusted),
+            let address = StreamAliases.address(asked: message, of: entry.stream, over: entry.peer.transport)
+        else { return }
+        entry.alias = address
+        aliases.add(entry.number, over: entry.peer.transport, to: address)
     }
 
     private func open(_ peer: Peer, _ hop: Hop) -> Entry? {
@@ -145,6 +172,7 @@ final class SIPStreams {
             case .message(let message):
                 counters.received += 1
                 entry.hasSpoken = true
+                if !entry.isOurs, !entry.wasAsked { lookForAlias(in: message, entry) }
                 onMessage?(message, entry.hop)
             case .ping:
                 entry.hasSpoken = true
@@ -166,6 +194,9 @@ final class SIPStreams {
         addresses.remove(entry.hop)
         if byPeer[entry.peer] == entry.number { byPeer[entry.peer] = nil }
         onEnd?(entry.hop, end)
+        // Requests that went by the alias wait for answers from there.
+        guard let alias = entry.alias, aliases.remove(entry.number, over: entry.peer.transport, to: alias) else { return }
+        onEnd?(Hop(transport: entry.peer.transport, address: alias, connection: entry.number), end)
     }
 
     // MARK: Keeping and closing

@@ -47,7 +47,7 @@ package final class SignalingFront {
         self.listeners = listeners
         self.external = external
         self.hostNames = hostNames
-        streams = SIPStreams(loop: loop, limits: limits, addresses: addresses)
+        streams = SIPStreams(loop: loop, limits: limits, addresses: addresses, hostNames: hostNames)
         secure = SecureStreams(loop: loop, context: tls, hostNames: hostNames)
         channels = SIPChannels(hostNames: hostNames)
         addressing = LocalAddressing(listeners: [], external: external, streams: addresses)
@@ -102,6 +102,9 @@ package final class SignalingFront {
 
     /// Opens WebSockets to servers from now on.
     package func use(_ opener: @escaping ChannelOpener) { channels.opener = opener }
+
+    /// Peers of these networks may have requests to them sent by TCP connections that they have opened (RFC 5923).
+    package func trust(_ networks: [IPNetwork]) { streams.trusted = networks }
 
     /// Other certificates and rules of TLS for connections from now on.
     package func use(_ tls: TLSContext) { secure.context = tls }

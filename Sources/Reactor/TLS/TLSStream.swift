@@ -149,6 +149,8 @@ package final class TLSStream: StreamConnection {
     package var isResumed: Bool { SSL_session_reused(connection) == 1 }
     /// `TLSv1.3`.
     package var version: String { String(cString: SSL_get_version(connection)) }
+    /// Whether the peer has shown a certificate for `name`: a domain or an address.
+    package func hasProved(_ name: String) -> Bool { TLSCertificate.isFor(name, peerIdentities) }
     /// The domains and addresses that the peer's certificate names; empty when it showed none that is believed.
     package var peerIdentities: [String] {
         guard SSL_get_verify_result(connection) == Int(X509_V_OK), let certificate = SSL_get0_peer_certificate(connection) else {
