@@ -78,6 +78,29 @@ struct DissectorTests {
         #expect(try packets.lines("(\(ports)) && (_ws.malformed || _ws.expert.severity >= 0x600000)") == [])
     }
 
+    @Test("an offer before the answer, several parts in a body and a refused description bring no complaint")
+    func descriptions() throws {
+        let engine = try EngineUnderTest { call, _ in
+            try call.progress()
+            // Who takes no UPDATE is not held.
+            try? await call.hold(music: nil)
+            try await call.answer()
+            try await call.stay(.seconds(12))
+        }
+        defer { engine.close() }
+        let capture = try Capture()
+        for scenario in ["caller-held-early", "caller-multipart"] { try sippCalls(scenario, engine: engine) }
+        try sippCalls("caller-no-codec", engine: engine, calls: 0)
+        let packets = try capture.finish(sip: [engine.udpPort])
+        let ours = "sip && udp.srcport == \(engine.udpPort)"
+        #expect(try packets.count("\(ours) && sip.Method == \"UPDATE\" && sdp") >= 1)
+        #expect(try packets.count("\(ours) && sip.Status-Code == 415 && sip.Accept contains \"multipart/mixed\"") >= 1)
+        #expect(try packets.count("\(ours) && sip.Status-Code == 488 && sip.Warning contains \"305\"") >= 1)
+        #expect(
+            try packets.count("sip && udp.dstport == \(engine.udpPort) && sdp && mime_multipart") >= 2, "it finds the same parts")
+        #expect(try packets.lines("\(ours) && (_ws.malformed || _ws.expert.severity >= 0x600000)") == [])
+    }
+
     @Test("calls that go on by a bridge and by a redirection tell their history, and texts go, without a complaint")
     func history() throws {
         let last = try EngineUnderTest { call, _ in

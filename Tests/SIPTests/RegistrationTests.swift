@@ -226,6 +226,21 @@ import Testing
         #expect(firsts.count > 15)
     }
 
+    /// RFC 5626 section 4.5: 90 seconds instead of 30 where another flow works, each half by chance.
+    @Test(arguments: [(false, 30), (true, 90)]) func aFlowBesideOthersHasTime(hasOther: Bool, first: Int) throws {
+        var bench = Bench()
+        bench.machine.hasOtherFlow = hasOther
+        try bench.start()
+        for failures in 0..<8 {
+            let asked = bench.now
+            try bench.fail(.unreachable)
+            let upper = Duration.seconds(min(first << failures, 1800))
+            let pause = bench.machine.nextDeadline - asked
+            #expect(pause >= upper / 2 && pause <= upper, "\(failures): \(pause)")
+            try bench.wake()
+        }
+    }
+
     @Test func retryAfterIsKept() throws {
         var bench = Bench()
         try bench.start()

@@ -134,6 +134,13 @@ import Testing
         #expect(desk.registration?.expires == 600)
         let edge = try #require(configuration.line(named: "edge"))
         #expect(edge.server == "192.0.2.7" && edge.registration?.domain == "example.com" && edge.registration?.expires == 3600)
+        let (flows, others) = read(
+            "lines: { desk: { sip: { register: example.com, outbound: [ edge1.example.com, \"192.0.2.8:5070\" ], "
+                + "username: bot, password: \"${file./run/secrets/desk}\" } } }")
+        #expect(others == [])
+        let several = try #require(flows.line(named: "desk"))
+        #expect(several.registration?.edges == [.init(server: "edge1.example.com"), .init(server: "192.0.2.8", port: 5070)])
+        #expect(several.server == "edge1.example.com" && several.registration?.domain == "example.com")
         // Calls are told apart by the contact and the registrar, not by networks.
         #expect(edge.from.isEmpty)
         // A name for this device that each line has for itself, the same at each start.
@@ -246,6 +253,19 @@ import Testing
         ("lines: { a: { sip: { register: b } } }", "1:32: error: `lines.a.sip.register` without a `username`"),
         ("lines: { a: { sip: { register: \"x y\" } } }", "1:32: error: `lines.a.sip.register`: `x y` is no domain"),
         ("lines: { a: { sip: { server: b, expires: 60 } } }", "1:42: error: `lines.a.sip.expires` without `register`"),
+        ("lines: { a: { sip: { server: b, outbound: [ c ] } } }", "1:43: error: `lines.a.sip.outbound` without `register`"),
+        (
+            "lines: { a: { sip: { register: b, username: c, password: \"${env.CARRIER_PASSWORD}\", server: d, outbound: [ e ] } } }",
+            "1:93: error: `lines.a.sip.server` beside `outbound`"
+        ),
+        (
+            "lines: { a: { sip: { register: b, username: c, password: \"${env.CARRIER_PASSWORD}\", outbound: [ e, f, g, h, i ] } } }",
+            "1:95: error: `lines.a.sip.outbound` has 1 to 4 edge proxies, not 5"
+        ),
+        (
+            "lines: { a: { sip: { register: b, username: c, password: \"${env.CARRIER_PASSWORD}\", outbound: [ \"e f\" ] } } }",
+            "1:97: error: `e f` is neither a host name nor an address"
+        ),
         (
             "lines: { a: { sip: { server: b, monitor: 2h } } }",
             "1:42: error: `lines.a.sip.monitor` is a time from 5s to 1h, not `2h`"

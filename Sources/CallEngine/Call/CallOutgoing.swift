@@ -217,6 +217,12 @@ extension Call {
         }
         guard !state.isEnded, state == .new else { return false }
         shard.health.failed(hop, at: loop.now, retryAfter: response?.number(.retryAfter))
+        if let line, let flow = route?.nextFlow(of: line.name, in: shard.lines) {
+            hop = flow.hop
+            noResponse = false
+            placeAgainByHop()
+            return true
+        }
         guard let route, !route.alternatives.isEmpty else { return false }
         hop = route.alternatives.removeFirst()
         if let target { hop.host = shard.endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport) }

@@ -156,7 +156,9 @@ package final class CallShard {
 
     private func send(_ call: Call, to hop: Hop, _ target: OutgoingTarget, _ request: CallRequest) {
         var hop = hop
-        if target.device == nil { hop.host = endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport) }
+        if target.device == nil, hop.host == 0 {
+            hop.host = endpoint.hostNumber(target.server.host, path: target.path, over: hop.transport)
+        }
         let caller = CallerIdentity(request, line: call.line)
         if !caller.rows.isEmpty { call.addedRows = caller.rows + call.addedRows }
         if caller.isPrivate { call.route?.hideCaller() }

@@ -159,6 +159,19 @@ package struct LineSettings: Equatable, Sendable {
         package var instance: String
         /// Asks whether the registrar takes the credentials, and binds nothing.
         package var isQuery = false
+        /// The edge proxies that it registers by, each with a flow of its own (RFC 5626); empty: it goes to the line's server.
+        package var edges: [Edge] = []
+
+        /// An edge proxy: host name or address, and port (nil: as the line's server).
+        package struct Edge: Equatable, Sendable {
+            package var server: String
+            package var port: UInt16?
+
+            package init(server: String, port: UInt16? = nil) {
+                self.server = server
+                self.port = port
+            }
+        }
 
         package init(domain: String, expires: Int = 3600, instance: String = "") {
             self.domain = domain

@@ -1,5 +1,6 @@
 // What a line says of the calls that go out by it.
 
+import Basics
 package import SIP
 
 extension LineSettings {
@@ -9,6 +10,19 @@ extension LineSettings {
     /// Whose servers it is sent to.
     package var serverTarget: ServerTarget {
         ServerTarget(host: server, port: port, transport: findsTransport ? nil : sipTransport)
+    }
+
+    /// The servers of an edge proxy.
+    func target(of edge: Registration.Edge) -> ServerTarget {
+        ServerTarget(host: edge.server, port: edge.port, transport: findsTransport ? nil : sipTransport)
+    }
+
+    /// An edge proxy as a value of Route.
+    func route(to edge: Registration.Edge) -> [UInt8] {
+        let host = IPAddress(edge.server)?.isV6 == true ? "[\(edge.server)]" : edge.server
+        let name = sipTransport == .wss ? "ws" : "\(sipTransport.name)".lowercased()
+        let transport = findsTransport || sipTransport == .udp ? "" : ";transport=\(name)"
+        return Array("<sip:\(host)\(edge.port.map { ":\($0)" } ?? "")\(transport);lr>".utf8)
     }
 
     /// The domain of its numbers: the registrar's, or the trunk's server.

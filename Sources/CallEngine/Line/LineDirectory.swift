@@ -65,6 +65,8 @@ struct CallWay: Sendable {
     var routes: [[UInt8]]
     /// The value of Contact that the registrar has of a line.
     var registered: [UInt8] = []
+    /// Which of the line's flows it is (RFC 5626), from 1.
+    var flow = 1
 
     /// The value of Contact for the answer to a request: the GRUU (RFC 5627 section 4.4), for who has called a temporary one (`gr` without a
     /// value) such a one as well. nil: there is none, and the address will do.
@@ -78,12 +80,23 @@ struct CallWay: Sendable {
 /// What an outgoing call has besides its target: a registration that it goes by, or servers that are left to try.
 final class CallRoute {
     private(set) var way: CallWay?
+    /// Flows of the line that the call has been tried by: a bit for each.
+    private var triedFlows: UInt32 = 0
     /// The target's servers that are tried when this one does not answer, cannot be reached or answers 503 (RFC 3263 section 4.3).
     var alternatives: [Hop]
 
     init(way: CallWay? = nil, alternatives: [Hop] = []) {
         self.way = way
         self.alternatives = alternatives
+    }
+
+    /// Goes on by the line's next flow that works (RFC 5626 section 4.3); nil when there is none that was not tried.
+    func nextFlow(of line: String, in lines: LineDirectory) -> CallWay? {
+        guard let way else { return nil }
+        triedFlows |= 1 << UInt32(way.flow)
+        guard let next = lines.way(of: line, without: triedFlows) else { return nil }
+        self.way = next
+        return next
     }
 
     /// The caller is private: so is the contact, where there is one for that.
@@ -96,8 +109,19 @@ final class CallRoute {
 package final class LineDirectory: Sendable {
     private struct Entry {
         var status: LineStatus
-        var way: CallWay?
+        /// By the flows that are registered, the first one first.
+        var ways: [CallWay] = []
+        var endedFlows = 0
         let settings: LineSettings
+
+        var flowCount: Int { max(settings.registration?.edges.count ?? 1, 1) }
+
+        mutating func set(_ way: CallWay) {
+            remove(flow: way.flow)
+            ways.insert(way, at: ways.firstIndex { $0.flow > way.flow } ?? ways.count)
+        }
+
+        mutating func remove(flow: Int) { ways.removeAll { $0.flow == flow } }
         /// Among all lines of the engine.
         let index: Int
     }
@@ -142,7 +166,17 @@ package final class LineDirectory: Sendable {
     package func contact(of name: String) -> String? { way(of: name).map { String(decoding: $0.registered, as: UTF8.self) } }
 
     /// How a call goes out by this line; nil while it is not registered.
-    func way(of name: String) -> CallWay? { isEmpty ? nil : state.withLock { $0.entries[name]?.way } }
+    func way(of name: String) -> CallWay? { isEmpty ? nil : state.withLock { $0.entries[name]?.ways.first } }
+
+    /// The same by a flow whose bit is not set.
+    func way(of name: String, without flows: UInt32) -> CallWay? {
+        state.withLock { $0.entries[name]?.ways.first { flows & 1 << UInt32($0.flow) == 0 } }
+    }
+
+    /// Whether another flow of the line is registered.
+    func hasFlow(of name: String, besides flow: Int) -> Bool {
+        state.withLock { $0.entries[name]?.ways.contains { $0.flow != flow } ?? false }
+    }
 
     /// The number of the line that a call is for: the one whose contact it names, else one whose registrar it comes from (that of this user first).
     func line(of invite: Message, from hop: Hop) -> Int? {
@@ -165,37 +199,57 @@ package final class LineDirectory: Sendable {
             state.entries[name]?.status.successes += 1
             state.entries[name]?.status.state = .registered
             state.entries[name]?.status.detail = ""
-            forgetRegistrar(of: name, in: &state)
-            state.entries[name]?.way = way
-            state.byRegistrar[way.hop.address.ip, default: []].append(name)
+            forget(flow: way.flow, of: name, in: &state)
+            state.entries[name]?.set(way)
+            let ip = way.hop.address.ip
+            if state.byRegistrar[ip]?.contains(name) != true { state.byRegistrar[ip, default: []].append(name) }
         }
         if isNew { onEvent(.registered(line: name, at: way.hop.address, seconds: seconds)) }
     }
 
-    func failed(_ name: String, _ failure: RegistrationFailure, retryAfter: Duration) {
+    /// - Parameter edge: which of several edge proxies it was; empty for a line with one.
+    func failed(_ name: String, _ failure: RegistrationFailure, edge: String, retryAfter: Duration) {
+        let why = edge.isEmpty ? "\(failure)" : "\(edge): \(failure)"
         state.withLock { state in
-            state.entries[name]?.status.failures += 1
-            state.entries[name]?.status.state = .failed
-            state.entries[name]?.status.detail = "\(failure)"
+            guard var entry = state.entries[name] else { return }
+            entry.status.failures += 1
+            // A line is as good as the best of its flows.
+            if entry.flowCount == 1 || entry.ways.isEmpty { entry.status.state = .failed }
+            entry.status.detail = why
+            state.entries[name] = entry
         }
-        onEvent(.failed(line: name, why: "\(failure)", retryAfter: retryAfter))
+        onEvent(.failed(line: name, why: why, retryAfter: retryAfter))
     }
 
-    func expired(_ name: String) {
+    /// The connection of one of several flows has ended: calls go by the others until it is registered again.
+    func lost(_ name: String, flow: Int) {
         state.withLock { state in
-            forgetRegistrar(of: name, in: &state)
-            state.entries[name]?.way = nil
+            guard let entry = state.entries[name], entry.flowCount > 1 else { return }
+            forget(flow: flow, of: name, in: &state)
         }
-        onEvent(.expired(line: name))
     }
 
-    func ended(_ name: String) {
-        state.withLock { state in
-            forgetRegistrar(of: name, in: &state)
-            state.entries[name]?.way = nil
-            state.entries[name]?.status.state = .ended
+    func expired(_ name: String, flow: Int) {
+        let isOut = state.withLock { state in
+            forget(flow: flow, of: name, in: &state)
+            return state.entries[name]?.ways.isEmpty ?? true
         }
-        onEvent(.ended(line: name))
+        if isOut { onEvent(.expired(line: name)) }
+    }
+
+    func ended(_ name: String, flow: Int) {
+        let isOut = state.withLock { state in
+            forget(flow: flow, of: name, in: &state)
+            guard var entry = state.entries[name] else { return true }
+            entry.endedFlows += 1
+            if entry.endedFlows >= entry.flowCount {
+                entry.status.state = .ended
+                entry.endedFlows = 0
+            }
+            state.entries[name] = entry
+            return entry.status.state == .ended
+        }
+        if isOut { onEvent(.ended(line: name)) }
     }
 
     func available(_ name: String, at address: SocketAddress) {
@@ -221,8 +275,10 @@ package final class LineDirectory: Sendable {
         }
     }
 
-    private func forgetRegistrar(of name: String, in state: inout State) {
-        guard let ip = state.entries[name]?.way?.hop.address.ip else { return }
+    private func forget(flow: Int, of name: String, in state: inout State) {
+        guard let ip = state.entries[name]?.ways.first(where: { $0.flow == flow })?.hop.address.ip else { return }
+        state.entries[name]?.remove(flow: flow)
+        guard state.entries[name]?.ways.contains(where: { $0.hop.address.ip == ip }) != true else { return }
         state.byRegistrar[ip]?.removeAll { $0 == name }
         if state.byRegistrar[ip]?.isEmpty == true { state.byRegistrar[ip] = nil }
     }

@@ -1,4 +1,4 @@
-// A line that registers somewhere: it gives the registration machine its time, its answers and its way to the registrar, and tells the
+// A line that registers somewhere, by one flow (of several edge proxies each has one, RFC 5626): it gives the registration machine its time, its answers and its way to the registrar, and tells the
 // directory what comes of it. Requests go out by the sockets that calls use, so that one binding of a NAT serves for all.
 
 import Basics
@@ -11,6 +11,10 @@ final class RegisteredLine {
     private unowned let shard: CallShard
     private let directory: LineDirectory
     private let mark: String
+    /// Its reg-id.
+    private let flow: Int
+    /// The edge proxy of this flow; nil: the line's server.
+    private let edge: LineSettings.Registration.Edge?
     private var machine: Registration
     private var timer: LoopTimer?
     private var keepAlive: LoopTimer?
@@ -27,10 +31,12 @@ final class RegisteredLine {
     static let keepAliveInterval = Duration.seconds(25)
 
     init(
-        _ settings: LineSettings, _ registration: LineSettings.Registration, replacing others: [String], mark: String,
-        shard: CallShard, directory: LineDirectory
+        _ settings: LineSettings, _ registration: LineSettings.Registration, flow: Int, replacing others: [String],
+        mark: String, shard: CallShard, directory: LineDirectory
     ) {
         self.settings = settings
+        self.flow = flow
+        edge = registration.edges.isEmpty ? nil : registration.edges[flow - 1]
         self.shard = shard
         self.directory = directory
         self.mark = mark
@@ -45,6 +51,8 @@ final class RegisteredLine {
             expires: registration.expires, instance: registration.instance, callID: shard.newCallID())
         asked.isQuery = registration.isQuery
         asked.replaces = others.map { Array($0.utf8) }
+        asked.flow = flow
+        asked.routes = edge.map { [settings.route(to: $0)] } ?? []
         machine = Registration(asked, seed: shard.newSeed())
     }
 
@@ -67,6 +75,7 @@ final class RegisteredLine {
     func lost(_ failed: Hop) {
         guard let hop, hop.transport != .udp, hop.address == failed.address else { return }
         machine.lostFlow(at: shard.loop.now)
+        directory.lost(settings.name, flow: flow)
         setTimer()
     }
 
@@ -81,6 +90,7 @@ final class RegisteredLine {
 
     private func update(_ event: (inout Registration, Instant, inout [RegistrationAction]) -> Void) {
         var actions: [RegistrationAction] = []
+        machine.hasOtherFlow = edge != nil && directory.hasFlow(of: settings.name, besides: flow)
         event(&machine, shard.loop.now, &actions)
         for action in actions { perform(action) }
         setTimer()
@@ -91,18 +101,20 @@ final class RegisteredLine {
         case .register: locate()
         case .registered(let seconds, let isNew):
             guard let hop else { return }
+            let routes = machine.serviceRoute.isEmpty ? machine.settings.routes : machine.serviceRoute
             directory.registered(
                 settings.name,
                 way: CallWay(
                     hop: hop, contact: machine.gruu.map(Self.bracketed) ?? contact, isGlobal: machine.gruu != nil,
-                    privateContact: machine.temporaryGRUU.map(Self.bracketed), routes: machine.serviceRoute, registered: contact),
+                    privateContact: machine.temporaryGRUU.map(Self.bracketed), routes: routes, registered: contact, flow: flow),
                 seconds: seconds, isNew: isNew)
             keepAlive(on: hop)
-        case .failed(let failure, let wait): directory.failed(settings.name, failure, retryAfter: wait)
-        case .expired: directory.expired(settings.name)
+        case .failed(let failure, let wait):
+            directory.failed(settings.name, failure, edge: edge?.server ?? "", retryAfter: wait)
+        case .expired: directory.expired(settings.name, flow: flow)
         case .ended:
             keepAlive?.cancel()
-            directory.ended(settings.name)
+            directory.ended(settings.name, flow: flow)
         }
     }
 
@@ -122,7 +134,7 @@ final class RegisteredLine {
     private func locate() {
         // The flow that works is kept (RFC 5626 section 4.2).
         if let hop, machine.isBound(at: shard.loop.now), machine.failures == 0 { return send(to: hop) }
-        shard.resolver.resolve(settings.serverTarget) { [weak self] hops in
+        shard.resolver.resolve(edge.map(settings.target) ?? settings.serverTarget) { [weak self] hops in
             guard let self else { return }
             guard let first = hops.first else { return update { $0.failed(.notFound, at: $1, into: &$2) } }
             alternatives = Array(hops.dropFirst())
@@ -132,7 +144,7 @@ final class RegisteredLine {
 
     private func send(to hop: Hop) {
         var hop = hop
-        hop.host = shard.endpoint.hostNumber(settings.server, path: settings.path, over: hop.transport)
+        hop.host = shard.endpoint.hostNumber(edge?.server ?? settings.server, path: settings.path, over: hop.transport)
         self.hop = hop
         shard.endpoint.whenAddressIsKnown(to: hop) { [weak self] in self?.register(at: hop) }
     }

@@ -30,10 +30,13 @@ final class ShardLines {
                 monitor.start(after: .milliseconds(index * 1000 / Self.startRate))
             }
             guard let registration = line.registration else { continue }
-            let line = RegisteredLine(
-                line, registration, replacing: others[line.name] ?? [], mark: mark, shard: shard, directory: directory)
-            lines.append(line)
-            line.start(after: .milliseconds(index * 1000 / Self.startRate))
+            for flow in 1...max(registration.edges.count, 1) {
+                let line = RegisteredLine(
+                    line, registration, flow: flow, replacing: flow == 1 ? others[line.name] ?? [] : [], mark: mark, shard: shard,
+                    directory: directory)
+                lines.append(line)
+                line.start(after: .milliseconds(index * 1000 / Self.startRate))
+            }
         }
         shard.endpoint.onHopFailed = { [weak self] hop in self?.lost(hop) }
         if !lines.isEmpty { watchAddresses(on: shard.loop) }

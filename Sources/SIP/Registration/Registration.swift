@@ -60,8 +60,13 @@ package struct Registration: Sendable {
     /// The REGISTER that is out.
     private var sent: [UInt8] = []
 
-    /// Pauses between attempts: the first, and the longest (RFC 5626 section 4.5); longer ones when the registrar said no.
+    /// Another flow of this instance works: there is no hurry with this one.
+    package var hasOtherFlow = false
+
+    /// Pauses between attempts: the first, and the longest (RFC 5626 section 4.5); longer ones when another flow works, or when the registrar
+    /// said no.
     static let transientPause = (first: Duration.seconds(30), longest: Duration.seconds(1800))
+    static let otherFlowPause = (first: Duration.seconds(90), longest: Duration.seconds(1800))
     static let refusedPause = (first: Duration.seconds(300), longest: Duration.seconds(3600))
     /// What a Retry-After or a Min-Expires may ask for at most.
     static let longestDemand = 86_400
@@ -157,7 +162,8 @@ package struct Registration: Sendable {
         let name = [Octet.less] + settings.addressOfRecord + [Octet.greater]
         var writer = MessageWriter(capacity: 800)
         writer.request(
-            .register, uri: settings.registrar, end: end, branch: branch, from: name + Array(";tag=".utf8) + tag, to: name,
+            .register, uri: settings.registrar, end: end, branch: branch, routes: settings.routes,
+            from: name + Array(";tag=".utf8) + tag, to: name,
             callID: settings.callID, cSeq: cSeq)
         if !settings.isQuery { writeContact(end, into: &writer) }
         writer.append(digest.headers(method: "REGISTER", uri: settings.registrar))
@@ -172,7 +178,10 @@ package struct Registration: Sendable {
         writer.append(end.contact)
         writer.append(";expires=")
         writer.append(seconds)
-        if wantsFlow { writer.append(";reg-id=1") }
+        if wantsFlow {
+            writer.append(";reg-id=")
+            writer.append(settings.flow)
+        }
         if !settings.instance.isEmpty {
             writer.append(";+sip.instance=\"<")
             writer.append(safe: settings.instance)
@@ -264,6 +273,8 @@ package struct Registration: Sendable {
 
     private func isOfThisDevice(_ contact: NameAddress) -> Bool {
         guard !settings.instance.isEmpty, let instance = contact.parameters["+sip.instance"] else { return false }
+        // Another flow of this device has another expiry.
+        if let flow = contact.parameters.number("reg-id"), flow != settings.flow { return false }
         return text(instance) == "<\(settings.instance)>"
     }
 
@@ -280,7 +291,7 @@ package struct Registration: Sendable {
     ) {
         sent = []
         if state == .leaving || wantsStop { return end(into: &actions) }
-        let pause = failure.isTransient ? Self.transientPause : Self.refusedPause
+        let pause = !failure.isTransient ? Self.refusedPause : hasOtherFlow ? Self.otherFlowPause : Self.transientPause
         let upper = min(pause.longest, pause.first * (1 << min(failures, 10)))
         var wait = Duration.nanoseconds(upper.nanoseconds / 1000 * Int64(tokens.number(in: 500...1000)))
         if let demanded = response?.number(.retryAfter), demanded <= Self.longestDemand {

@@ -17,6 +17,10 @@ package struct RegistrationSettings: Sendable {
     package var isQuery = false
     /// Contacts of others that are removed with the first binding (section 10.2.2), values of Contact: whose line this was, and who is gone.
     package var replaces: [[UInt8]] = []
+    /// Which of the flows of this instance it is (reg-id, RFC 5626 section 4.2), from 1.
+    package var flow = 1
+    /// Values of Route: the edge proxy of this flow; none: the registrar itself is asked.
+    package var routes: [[UInt8]] = []
 
     package init(
         registrar: [UInt8], addressOfRecord: [UInt8], credentials: Credentials? = nil, expires: Int = 3600, instance: String = "",

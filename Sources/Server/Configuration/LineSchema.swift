@@ -47,7 +47,7 @@ struct LineSchema {
                 "sip",
                 known: [
                     "server", "register", "expires", "transport", "path", "from", "username", "password", "monitor",
-                    "challenge", "identity", "trust", "redirects", "history"
+                    "challenge", "identity", "trust", "redirects", "history", "outbound"
                 ])
         else {
             if fields.node["sip"] == nil, fields.node["verto"] == nil {
@@ -64,7 +64,11 @@ struct LineSchema {
         result.registration = RegistrationSchema(schema: schema).read(sip, line: result)
         if let registration = result.registration, sip.node["server"] == nil {
             // Without a server of its own the line goes to the registrar itself.
-            if let domain = sip.text("register") { readServer(domain, into: &result) }
+            if let edge = registration.edges.first {
+                (result.server, result.port) = (edge.server, edge.port)
+            } else if let domain = sip.text("register") {
+                readServer(domain, into: &result)
+            }
             if result.server.isEmpty { result.server = registration.domain }
         }
         readTransport(sip, into: &result)

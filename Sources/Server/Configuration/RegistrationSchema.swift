@@ -1,4 +1,4 @@
-// `register` and `expires` of a line: where it registers, and for how long.
+// `register`, `expires` and `outbound` of a line: where it registers, for how long, and by which edge proxies.
 
 import CallEngine
 import FlowEngine
@@ -18,6 +18,11 @@ struct RegistrationSchema {
             if let expires = sip.field("expires") {
                 sink.error(at: expires.place, "`\(sip.full("expires"))` without `register`", mend: "a trunk does not expire")
             }
+            if let outbound = sip.field("outbound") {
+                sink.error(
+                    at: outbound.place, "`\(sip.full("outbound"))` without `register`",
+                    mend: "the edge proxies of a registered line; a trunk has a `server`")
+            }
             return nil
         }
         guard let uri = try? URI("sip:\(domain.text)"), !uri.hasUser, uri.description == "sip:\(domain.text)" else {
@@ -32,9 +37,31 @@ struct RegistrationSchema {
         }
         var result = LineSettings.Registration(domain: domain.text)
         if let expires = sip.integer("expires", in: 60...86_400) { result.expires = expires }
+        result.edges = edges(sip)
         result.instance = instance(of: "\(line.name) \(domain.text) \(sip.text("username")?.text ?? "")")
         return result
     }
+
+    /// The edge proxies, each of which gets a flow of its own.
+    private func edges(_ sip: FieldReader) -> [LineSettings.Registration.Edge] {
+        guard let list = sip.field("outbound"), let values = sip.texts("outbound") else { return [] }
+        if let server = sip.field("server") {
+            sink.error(
+                at: server.place, "`\(sip.full("server"))` beside `outbound`: the line's messages go to its edge proxies",
+                mend: "leave out one of them")
+        }
+        guard 1...Self.mostEdges ~= values.count else {
+            sink.error(at: list.place, "`\(sip.full("outbound"))` has 1 to \(Self.mostEdges) edge proxies, not \(values.count)")
+            return []
+        }
+        return values.compactMap { value in
+            var line = LineSettings(name: "", server: "")
+            LineSchema(schema: schema).readServer(value, into: &line)
+            return line.server.isEmpty ? nil : .init(server: line.server, port: line.port)
+        }
+    }
+
+    private static let mostEdges = 4
 
     /// The name of this device for its registrar (RFC 5626 section 4.1): a UUID made of the machine's id and the line, so that it is the
     /// same after each restart (RFC 9562 section 5.8).
