@@ -95,6 +95,7 @@ extension Call {
         answering?.resume(returning: .wrongState(operation: "answer", why: "the call has ended"))
         renegotiation?.resume(returning: OfferOutcome(status: 0))
         texts?.end(TextResult(.noAnswer, reason: "the call has ended"))
+        texts?.asking?.resume(returning: ())
         shard.ended(self, end)
         let tell = onEnd
         onEnd = nil

@@ -1,6 +1,9 @@
 // Which Info-Packages each end takes (RFC 6086): who names none by Recv-Info gets none. This end takes none itself: it says so to who asks,
-// and refuses what comes all the same with 469.
+// and refuses what comes all the same with 469. A call says nothing of packages by itself; who wants to send one asks first, by an
+// UPDATE with Recv-Info, where the far side has said nothing and takes that.
 
+import Basics
+import Reactor
 import SIP
 
 extension Call {
@@ -23,6 +26,25 @@ extension Call {
         let kept = texts ?? TextsInCall()
         texts = kept
         kept.packages = packages
+    }
+
+    /// Asks the far side what it takes, once; returns when it has answered, or not in time.
+    func askForPackages(within limit: Duration) async throws(CancellationError) {
+        let kept = texts ?? TextsInCall()
+        texts = kept
+        guard !kept.hasAsked, let machine = session?.machine,
+            (machine.isCaller ? finalResponse : machine.invite)?.lists(.allow, "update") == true
+        else { return }
+        kept.hasAsked = true
+        let answer = Waiter<Void>()
+        kept.asking = answer
+        defer { kept.asking = nil }
+        var isSent = false
+        update { isSent = $0.send(.update, headers: Self.noPackages, into: &$1) }
+        guard isSent else { return }
+        let timer = loop.schedule(after: limit) { answer.resume(returning: ()) }
+        defer { timer.cancel() }
+        try await answer.wait()
     }
 
     /// Why a body of a package cannot be sent; nil: it can.

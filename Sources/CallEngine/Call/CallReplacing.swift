@@ -67,6 +67,7 @@ extension Call {
         transferEvents?.send(.answered(status: 481, isQuiet: false))
         texts?.end(TextResult(.noAnswer, reason: "another far side took the place of the first"))
         texts?.packages = nil
+        texts?.hasAsked = false
         let wasAnswered = state == .answered
         update { $0.answer(body: self.localDescription, source: self.hop.address, at: self.loop.now, into: &$1) }
         media.start()

@@ -94,7 +94,9 @@ extension Call {
             let isQuiet = response.header("Refer-Sub")?.lowercased().hasPrefix("false") == true
             transferEvents?.send(.answered(status: response.status, isQuiet: isQuiet))
         case .message, .info: texts?.answered(by: response)
-        case .update: notePackages(response)
+        case .update:
+            notePackages(response)
+            texts?.asking?.resume(returning: ())
         default: break
         }
     }

@@ -9,8 +9,9 @@ extension Call {
     package func send(_ text: TextRequest) async throws -> TextResult {
         if let target = text.target { return try await shard.send(text, to: target) }
         try requireAnswered(text.operation)
-        if case .info(let package) = text.carrier, !package.isEmpty, let why = refusal(ofPackage: package) {
-            return TextResult(.refused, reason: why)
+        if case .info(let package) = text.carrier, !package.isEmpty {
+            if farPackages == nil { try await askForPackages(within: text.timeout) }
+            if let why = refusal(ofPackage: package) { return TextResult(.refused, reason: why) }
         }
         let deadline = loop.now + text.timeout
         let sending = texts ?? TextsInCall()
@@ -77,6 +78,9 @@ final class TextsInCall {
     let received = TextInbox()
     /// What the far side has said since the call began.
     var packages: [String]?
+    /// Resumed by the answer to our question for them.
+    var asking: Waiter<Void>?
+    var hasAsked = false
     private var pending: (method: Method, cSeq: UInt32, answer: Waiter<TextResult>)?
 
     func begin(_ method: Method, _ cSeq: UInt32, _ answer: Waiter<TextResult>) { pending = (method, cSeq, answer) }

@@ -55,6 +55,32 @@ import Testing
         #expect(world.finish() == [])
     }
 
+    /// Who has said nothing, and takes UPDATE, is asked once.
+    @Test(arguments: ["Recv-Info: x-desk\r\n", "", "Recv-Info: other\r\n"]) func whoHasSaidNothingIsAsked(rows: String) throws {
+        let world = VirtualWorld(seed: 4)
+        let (call, peer) = try placed(world, rows: "Allow: INVITE, ACK, BYE, UPDATE\r\n")
+        peer.answer = { request in .init(status: 200, rows: request.method == .update ? rows : "") }
+        for _ in 0..<2 { #expect(send("x-desk", call, world)?.outcome == (rows.contains("x-desk") ? .delivered : .refused)) }
+        #expect(peer.count(.update) == 1)
+        let question = try #require(peer.requests.first { $0.method == .update })
+        #expect(question.header("Recv-Info") == "" && question.body.isEmpty)
+        call.hangUp(.normal)
+        world.loop.run(for: .seconds(1))
+        peer.close()
+        #expect(world.finish() == [])
+    }
+
+    @Test func theEndOfTheCallEndsTheQuestion() throws {
+        let world = VirtualWorld(seed: 5)
+        let (call, peer) = try placed(world, rows: "Allow: UPDATE\r\n")
+        peer.answer = { request in request.method == .update ? nil : .init(status: 200) }
+        #expect(send("x-desk", call, world) == nil, "it waits")
+        call.hangUp(.normal)
+        world.loop.run(for: .seconds(1))
+        peer.close()
+        #expect(world.finish() == [])
+    }
+
     @Test func whatTheFarSideTakesMayChange() throws {
         let world = VirtualWorld(seed: 2)
         var taken: Call?
