@@ -114,6 +114,54 @@ struct KamailioRegistrarTests {
         for engine in [desk, bot] { engine.engine.stopLines() }
     }
 
+    @Test(
+        "a line registers by two edge proxies; one of them dies, and calls come and go by the other",
+        .enabled(if: TestCertificates.standard != nil, "there is no openssl program"))
+    func severalFlows() throws {
+        let made = try #require(TestCertificates.standard)
+        let (first, second) = (try Kamailio(registrarWith: made), try Kamailio(registrarWith: made))
+        defer { for kamailio in [first, second] { kamailio.stop() } }
+        var line = Self.line(first, .tcp, registers: true)
+        line.registration?.instance = "urn:uuid:f81d4fae-7dec-11d0-a765-00a0c91e6bf8"
+        line.registration?.edges = [first, second].map { .init(server: "127.0.0.1", port: $0.port) }
+        let desk = try EngineUnderTest(lines: [line]) { call, notes in
+            try await call.answer()
+            notes.add(call.info.line)
+            try await call.stay(.milliseconds(300))
+        }
+        defer { desk.close() }
+        desk.engine.startLines()
+        for kamailio in [first, second] {
+            #expect(kamailio.wait { $0.decisions("registered desk").count == 1 }, "\(kamailio.output)")
+        }
+        func calls(_ user: String) throws -> CallReport {
+            let before = desk.reports(0).count
+            desk.call(CallRequest(target: "sip:\(user)@ringwright.test", line: "desk")) { call, notes in
+                notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
+            }
+            return try #require(desk.reports(before + 1, within: .seconds(5)).last)
+        }
+        #expect(desk.wait(.seconds(8)) { desk.engine.lines.statuses.first?.state == .registered })
+        #expect(try calls("nobody").info.sipStatus == 480)
+        #expect(first.wait { $0.decisions("nobody for nobody").count == 1 } && second.decisions("nobody for nobody") == [])
+        first.stop()
+        // As soon as the connection has ended.
+        #expect(try calls("nobody").info.sipStatus == 480)
+        #expect(second.wait { $0.decisions("nobody for nobody").count == 1 }, "\(second.output)")
+        #expect(desk.engine.lines.statuses.first?.state == .registered)
+        // Who calls there reaches the line by the flow that is left.
+        let caller = try EngineUnderTest(lines: [Self.line(second, .tcp, registers: false)])
+        defer { caller.close() }
+        caller.call(CallRequest(target: "sip:desk@ringwright.test", line: "desk")) { call, notes in
+            notes.add("\(try await call.wait(for: .answered, timeout: .seconds(8)))")
+            try await call.stay(.seconds(10))
+        }
+        #expect(try #require(caller.reports(1).first, "\(second.output)").notes == ["reached"])
+        #expect(desk.reports(3, within: .seconds(3)).last?.notes == ["desk"])
+        desk.engine.stopLines()
+        #expect(second.wait { $0.decisions("registered desk").last?.hasSuffix(" for 0") == true }, "\(second.decisions)")
+    }
+
     @Test("a wrong password is given up, and nobody can be called there")
     func wrongPassword() throws {
         let made = try #require(TestCertificates.standard)
