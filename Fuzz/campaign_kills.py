@@ -2,12 +2,13 @@
 """kill -9 during a campaign, at random instants, again and again: no number is called twice, none is forgotten, and a call that was in
 the air is reported as such.
 
-    python3 Fuzz/campaign_kills.py PROGRAM [--store sqlite|postgresql] [--workers 1] [--namespaces] [--parties] [--calls 5000] [--kills 200]
-        [--seed N]
+    python3 Fuzz/campaign_kills.py PROGRAM [--store sqlite|postgresql] [--workers 1] [--namespaces] [--parties [--line]] [--calls 5000]
+        [--kills 200] [--seed N]
 
 PROGRAM is the built `ringwright`. The other side is in this file: it answers every INVITE and counts whom it was for. With postgresql
 several workers share the campaign, and each kill is of one of them; --namespaces gives each a network of its own (root only). With --parties
-each call comes back, to any of the workers, and both halves have to agree; nothing may be said against the system between them.
+each call comes back, to any of the workers, and both halves have to agree; nothing may be said against the system between them. With --line it
+comes back by a line that one of the workers has registered.
 """
 import argparse, collections, json, os, random, re, signal, socket, subprocess, sys, tempfile, time
 from peers import Callee, Network, PostgreSQL, System
@@ -29,7 +30,10 @@ flow: flow.yaml
 to: "sip:${target.number}@%s:%d"
 concurrency: 40
 parties:
-  agent: { flow: agent.yaml, number: "9${target.number}", agree: [ hang-up ] }
+  agent: { flow: agent.yaml, %s, agree: [ hang-up ] }
+"""
+LINE = """lines:
+  desk: { sip: { register: "example.com", server: "127.0.0.1:%d", username: desk, password: geheim } }
 """
 
 
@@ -43,7 +47,7 @@ class Site:
         with open(f"{folder}/list.csv", "w") as file:
             file.write("number\n" + "".join(f"{n}\n" for n in range(1, options.calls + 1)))
         self.first = chance.randrange(10000, 14000) * 4
-        self.callee = System(chance) if options.parties else Callee()
+        self.callee = System(chance, options.line) if options.parties else Callee()
         self.network = Network(options.workers) if options.namespaces else None
         if options.parties:
             self.callee.workers = [("127.0.0.1", free_port()) for _ in range(options.workers)]
@@ -52,7 +56,7 @@ class Site:
         if options.store == "postgresql":
             self.database = PostgreSQL(self.network.addresses if self.network else ["127.0.0.1"])
         # Between two kills, in seconds, and so slow that it is not over before the last of them.
-        self.longest = 1.0 if self.database else 0.3
+        self.longest = 4.0 if options.line else 1.0 if self.database else 0.3
         self.rate = max(10, int(options.calls / (max(1, options.kills) * self.longest / options.workers)))
         self.was_started = False
 
@@ -66,7 +70,11 @@ class Site:
             with open(f"{self.folder}/agent.yaml", "w") as file:
                 file.write(AGENT)
             with open(f"{self.folder}/{name}", "w") as file:
-                file.write(CAMPAIGN % (host, self.callee.port))
+                number = "line: desk" if self.options.line else 'number: "9${target.number}"'
+                file.write(CAMPAIGN % (host, self.callee.port, number))
+            if self.options.line:
+                with open(f"{self.folder}/ringwright.yaml", "w") as file:
+                    file.write(LINE % self.callee.port)
             command += [name, "--set", 'sip.listen=["udp:%s:%d"]' % self.callee.workers[index]]
         else:
             command += ["--list", "list.csv", "--flow", "flow.yaml", "--concurrency", "40",
@@ -166,12 +174,15 @@ def main():
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--namespaces", action="store_true")
     parser.add_argument("--parties", action="store_true")
+    parser.add_argument("--line", action="store_true")
     parser.add_argument("--calls", type=int, default=5000)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     options = parser.parse_args()
     if options.workers > 1 and options.store == "sqlite":
         parser.error("one worker at a time has an SQLite database")
+    if options.line and not (options.parties and options.store == "postgresql"):
+        parser.error("--line is for --parties with --store postgresql")
     if options.parties and options.namespaces:
         parser.error("workers pass calls of parties on to each other, and these networks do not reach each other")
     print(f"seed {options.seed}")

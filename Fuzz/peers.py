@@ -41,15 +41,17 @@ class Callee(threading.Thread):
 
 class System(threading.Thread):
     """A system under test with parties: a stateless proxy (RFC 3261 section 16.11) that stays in the dialog. It forwards the call to number
-    N as one to 9N at any of the workers, and remembers the Call-IDs of each number."""
+    N as one to 9N at any of the workers, or to any contact that is registered here, and remembers the Call-IDs of each number."""
 
-    def __init__(self, chance):
+    def __init__(self, chance, registers=False):
         super().__init__(daemon=True)
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         self.socket.bind(("0.0.0.0", 0))
         self.port = self.socket.getsockname()[1]
         self.chance = chance
+        self.registers = registers
+        self.contacts = []
         self.workers = []
         self.calls = collections.defaultdict(set)
         self.ways = {}
@@ -89,8 +91,20 @@ class System(threading.Thread):
             probe.connect(target)
             return probe.getsockname()[0]
 
+    def register(self, rows, peer):
+        """A registrar of one line, without passwords: contacts come and go (RFC 3261 section 10.3)."""
+        for row in [row for row in rows if row.lower().startswith("contact:")]:
+            uri, seconds = re.search(r"<([^>]*)>", row).group(1), re.search(r">.*;expires=(\d+)", row).group(1)
+            self.contacts = [contact for contact in self.contacts if contact != uri] + ([uri] if seconds != "0" else [])
+        kept = [row for row in rows if row.split(":")[0].lower() in ("via", "from", "to", "call-id", "cseq")]
+        kept += [f"Contact: <{contact}>;expires=600" for contact in self.contacts] + ["Content-Length: 0"]
+        kept[self.row(kept, "to")] += ";tag=r"
+        self.send(["SIP/2.0 200 OK"] + kept, "", peer)
+
     def forward(self, first, rows, body, peer):
         method, uri, _ = first.split(" ", 2)
+        if method == "REGISTER":
+            return self.register(rows, peer)
         via = self.row(rows, "via")
         rows[via] = re.sub(r";rport(=\d*)?(?=;|$)", "", rows[via]) + f";received={peer[0]};rport={peer[1]}"
         call = rows[self.row(rows, "call-id")].split(":", 1)[1].strip()
@@ -104,8 +118,15 @@ class System(threading.Thread):
             if method == "INVITE":
                 self.calls[number].add(call)
             # Repetitions, CANCEL and the ACK of a refusal go the same way.
-            target = self.ways.setdefault(call, self.chance.choice(self.workers))
-            first = f"{method} sip:9{number}@{target[0]}:{target[1]} SIP/2.0"
+            places = self.contacts if self.registers else [f"sip:9{number}@{host}:{port}" for host, port in self.workers]
+            if call not in self.ways and not places:
+                kept = [row for row in rows if row.split(":")[0].lower() in ("via", "from", "to", "call-id", "cseq")]
+                kept[self.row(kept, "to")] += ";tag=n"
+                return self.send(["SIP/2.0 480 Temporarily Unavailable"] + kept + ["Content-Length: 0"], "", peer)
+            place = self.ways.setdefault(call, self.chance.choice(places or [""]))
+            host, port = re.search(r"@([0-9.]+):(\d+)", place).groups()
+            target = (host, int(port))
+            first = f"{method} {place} SIP/2.0"
             if method == "INVITE":
                 rows.insert(0, f"Record-Route: <sip:{self.own(target)}:{self.port};lr>")
         branch = re.search(r";branch=([^;, ]+)", rows[self.row(rows, "via")]).group(1)

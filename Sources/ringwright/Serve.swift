@@ -82,7 +82,7 @@ func runServe(_ arguments: CommandArguments) async throws(CommandFailure) -> Exi
     if calls > 0 { Terminal.note("\(calls) \(calls == 1 ? "call was" : "calls were") ended") }
     let status: ExitStatus = calls > 0 ? .failed : .passed
     guard let folder = options.report, let report else { return status }
-    try LoadFiles.write(report, title: KeptReport.title, into: folder)
+    try KeptReport.write(report, into: folder)
     return max(status, Terminal.show(LoadCommand.outcome(ofFarEnd: report, json: options.json)))
 }
 

@@ -66,4 +66,16 @@ import Testing
         statistics.failed = 6
         #expect(rules.broken(by: statistics) == "0.6% of the calls failed (allowed: 0.5%)")
     }
+
+    /// The curve, in the order of the rates, with its words, in the report.
+    @Test func theCurveIsDrawn() {
+        var search = LimitSearch(first: 10, most: 20)
+        for _ in 0..<2 {
+            search.add(Self.step(search.rate, search.rate > 12 ? "<x>" : nil), isSpoiled: false, wasCut: false)
+        }
+        let page = search.page(title: "The limit of <b>", last: LoadReport())
+        #expect(page.contains("The limit of &lt;b&gt;") && !page.contains("<x>"))
+        #expect(page.contains("<title>10.0: 0</title>") && page.contains("<title>15.0: 50</title>"))
+        #expect(page.contains("Failed calls by rate, %") && !page.contains("Mean opinion score by rate"))
+    }
 }

@@ -27,12 +27,12 @@ struct LoadPeerTests {
 
     /// The command, as the program runs it.
     static func load(
-        _ port: UInt16, _ words: [String], stops: StopRequests = StopRequests(),
+        _ port: UInt16, _ words: [String], user: String = "load", stops: StopRequests = StopRequests(),
         onProgress: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> Result {
         guard
             case .run(let arguments) = try CommandList.choose(
-                ["load", "sip:load@127.0.0.1:\(port)", "--json", "--set", "rtp.ports=\(ports())"] + words)
+                ["load", "sip:\(user)@127.0.0.1:\(port)", "--json", "--set", "rtp.ports=\(ports())"] + words)
         else { throw PeerError.missing("arguments") }
         let outcome = try await LoadCommand.run(LoadOptions(arguments), stops: stops, progress: onProgress)
         let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
@@ -96,6 +96,20 @@ struct LoadPeerTests {
         let median = try #require(result["percentiles_ms", "answer", "p50"] as? Double)
         #expect(median >= 700)
         #expect(try #require(result["percentiles_ms", "ringing", "p50"] as? Double) < median)
+        sipp.expectSuccess()
+    }
+
+    /// Each of its answers has a codec that nobody offered: its doing, and not this machine's.
+    @Test func aTargetWithWrongDescriptions() async throws {
+        let sipp = try Sipp(.own("callee-wrong-codec"), calls: 10, limit: 40)
+        defer { sipp.stop() }
+        let result = try await Self.load(sipp.port, ["--rate", "20", "--calls", "10"])
+        #expect((result.count("placed"), result.count("answered"), result.count("failed")) == (10, 0, 10))
+        #expect(result.counts("by_cause") == ["rejected": 10])
+        if result["generator", "limits_hit"] as? [String] == [] {
+            let findings = result.json["findings"] as? [[String: Any]]
+            #expect(findings?.first?["by"] as? String == "target" && findings?.first?["what"] as? String == "rejected")
+        }
         sipp.expectSuccess()
     }
 
@@ -210,6 +224,7 @@ struct LoadPeerTests {
             })
         let text = try #require(page.withLock { $0.count > 1 ? $0[1] : nil })
         #expect(text.contains("\nringwright_load_calls_total{result=\"placed\"} "))
+        #expect(text.contains("\nringwright_load_retransmissions_total "))
         #expect(text.contains("\nringwright_load_limit_hit{limit=\"ports\"} 0\n"))
         #expect(text.contains("\nringwright_calls_active "))
     }

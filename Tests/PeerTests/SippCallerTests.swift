@@ -88,7 +88,7 @@ struct SippCallerTests {
     static let rows = [
         Row(
             scenario: "caller-offerless-no-answer", reports: "B007",
-            end: CallEnd(by: .engine, cause: .error, detail: "the ACK has no answer to our offer"), notes: [],
+            end: CallEnd(by: .engine, cause: .rejected, detail: "the ACK has no answer to our offer"), notes: [],
             error: "noMedia(operation: \"answer\")"),
         Row(scenario: "caller-reinvite-parameters", reports: "B014"),
         Row(scenario: "caller-reinvites-before-ack", reports: "B068"),

@@ -135,7 +135,7 @@ extension Call {
 
     private func noAnswer(_ why: String) {
         answering?.resume(returning: .noMedia(operation: "answer"))
-        hangUp(HangUpReason(status: 488, cause: .error, detail: why))
+        hangUp(HangUpReason(status: 488, cause: .rejected, detail: why))
     }
 
     func requireUnanswered(_ operation: String, _ wanted: CallInfo.Direction) throws(CallControlError) {

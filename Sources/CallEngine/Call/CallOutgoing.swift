@@ -161,7 +161,8 @@ extension Call {
         update { $0.acknowledge(headers: rows, into: &$1) }
         times.answer = loop.now - started
         if let failure {
-            return hangUp(HangUpReason(status: 488, cause: .error, detail: failure))
+            // What the other side answered is of no use: its doing, as a refusal is.
+            return hangUp(HangUpReason(status: 488, cause: .rejected, detail: failure))
         }
         answeredAt = loop.now
         shard.counters.answered += 1

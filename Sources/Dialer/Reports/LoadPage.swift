@@ -32,7 +32,8 @@ extension LoadReport {
             + rows.map { "<tr><td>\($0.0)</td><td>\($0.1)</td><td>\($0.2)</td></tr>" }.joined() + "</table>\n"
     }
 
-    private var body: String {
+    /// What is below its title.
+    var body: String {
         func figure(_ value: Double, _ digits: Int = 1) -> String { JSONText.number(value, digits: digits).text }
         var text = ""
         for limit in health.limitsHit {

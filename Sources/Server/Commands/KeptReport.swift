@@ -18,7 +18,10 @@ package final class KeptReport {
     /// Each time that it was written, or could not be.
     package var onWritten: (() -> Void)?
 
-    package static let title = "The far end: calls that came in"
+    /// Writes it as it is now. Blocks.
+    package static func write(_ report: LoadReport, into folder: String) throws(CommandFailure) {
+        try LoadFiles.write(report, page: report.page(title: "The far end: calls that came in"), into: folder)
+    }
 
     /// - Parameter counted: what there is so far; asked on `loop`.
     package init(
@@ -49,7 +52,7 @@ package final class KeptReport {
         let folder = folder
         let trouble = try await workers.run(on: loop) { () -> CommandFailure? in
             do throws(CommandFailure) {
-                try LoadFiles.write(report, title: Self.title, into: folder)
+                try Self.write(report, into: folder)
                 return nil
             } catch {
                 return error

@@ -58,7 +58,9 @@ package enum LoadCommand {
         } else {
             report = await stage.run(plan)
         }
-        if let folder = options.report { try LoadFiles.write(report, title: "Load on \(options.target)", into: folder) }
+        if let folder = options.report {
+            try LoadFiles.write(report, page: report.page(title: "Load on \(options.target)"), into: folder)
+        }
         return CommandOutcome(
             lines: [options.json ? report.json.text : report.summary], note: options.json ? notes(report) : "",
             status: status(of: report))
@@ -86,7 +88,8 @@ package enum LoadCommand {
                 wasCut: report.wasCut)
         }
         if let folder = options.report, let last {
-            try LoadFiles.write(last, title: "Load on \(options.target)", into: folder)
+            try LoadFiles.write(
+                last, page: search.page(title: "The limit of \(options.target)", last: last), into: folder)
             try LoadFiles.write(search.json.text + "\n", to: "\(folder)/limit.json")
         }
         let status: ExitStatus =

@@ -5,11 +5,11 @@ package import Dialer
 
 package enum LoadFiles {
     /// Each file is there whole or as it was before.
-    package static func write(_ report: LoadReport, title: String, into folder: String) throws(CommandFailure) {
+    package static func write(_ report: LoadReport, page: String, into folder: String) throws(CommandFailure) {
         try write(report.json.text + "\n", to: "\(folder)/summary.json")
         try write(report.statistics.series, to: "\(folder)/intervals")
         if let far = report.farEnd.first { try write(far.statistics.series, to: "\(folder)/far-end-intervals") }
-        try write(report.page(title: title), to: "\(folder)/report.html")
+        try write(page, to: "\(folder)/report.html")
     }
 
     private static func write(_ series: IntervalSeries, to path: String) throws(CommandFailure) {

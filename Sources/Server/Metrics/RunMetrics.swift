@@ -59,9 +59,23 @@ extension MetricsText {
             "ringwright_load_failures_total", .counter, "Failed calls of the load run, by status or cause.",
             reasons.map { ([("reason", $0.0)], Double($0.1)) })
         add("ringwright_load_rate", .gauge, "Calls that began in the second before.", progress.rate)
+        quantiles("ringwright_load_ringing_seconds", "How long it took until the other side rang.", statistics.ringing, 1e6)
+        quantiles("ringwright_load_answer_seconds", "How long answers took since the start.", statistics.answer, 1e6)
+        quantiles("ringwright_load_bye_seconds", "How long answers to BYE took.", statistics.bye, 1e6)
         add(
-            "ringwright_load_answer_seconds", .gauge, "How long answers took since the start.",
-            [0.5, 0.9, 0.99, 0.999].map { ([("quantile", "\($0)")], Double(statistics.answer.quantile($0)) / 1e6) })
+            "ringwright_load_retransmissions_total", .counter, "Requests that were sent again.",
+            Double(statistics.retransmissions))
+        add(
+            "ringwright_load_rtp_packets_total", .counter, "RTP packets of the calls that are over.",
+            [
+                ([("kind", "sent")], Double(statistics.sent)), ([("kind", "received")], Double(statistics.received)),
+                ([("kind", "lost")], Double(statistics.lost))
+            ])
+        quantiles("ringwright_load_jitter_seconds", "Jitter of the calls that are over.", statistics.jitter, 1e6)
+        quantiles("ringwright_load_mos", "Mean opinion scores of the calls that are over.", statistics.score, 100, [0.05, 0.5])
+        add(
+            "ringwright_load_one_way_total", .counter, "Answered calls that sent audio and heard none.",
+            Double(statistics.oneWay))
         add(
             "ringwright_load_start_lateness_seconds", .gauge, "How late 99 of 100 calls began at most.",
             Double(progress.health.lateness.quantile(0.99)) / 1e6)
@@ -69,6 +83,15 @@ extension MetricsText {
         add(
             "ringwright_load_limit_hit", .gauge, "Whether this machine reached an own limit, which falsifies the run.",
             GeneratorHealth.Limit.allCases.map { ([("limit", $0.rawValue)], hit.contains($0) ? 1 : 0) })
+    }
+
+    /// - Parameter unit: what a value is divided by.
+    private mutating func quantiles(
+        _ name: String, _ help: String, _ histogram: Histogram, _ unit: Double, _ shares: [Double] = [0.5, 0.9, 0.99, 0.999]
+    ) {
+        // Nothing is not zero.
+        guard histogram.count > 0 else { return }
+        add(name, .gauge, help, shares.map { ([("quantile", "\($0)")], Double(histogram.quantile($0)) / unit) })
     }
 
     /// The figures of a campaign.
