@@ -93,13 +93,32 @@ import Testing
     }
 
     @Test(arguments: [30, 45, 60]) func comfortNoiseIsAsLoudAsItSays(level: UInt8) {
-        var noise = [level, 3, 4].withUnsafeBytes { ComfortNoise($0) }
+        var noise = [level, 127, 127].withUnsafeBytes { ComfortNoise($0) }
         var samples = [Int16](repeating: 0, count: 8000)
         samples.withUnsafeMutableBufferPointer { noise.fill($0) }
         // Overload is a square wave of the largest sample, which lies at 6.15 dBm0.
         let heard = AudioClip(samples: samples, rate: 8000).level - 6.15
         #expect(abs(heard + Double(level)) < 1, "\(heard)")
         #expect(abs(Correlation.search(Array(samples[..<4000]), in: Array(samples[4000...])).peak) < 0.2)
+    }
+
+    /// Whatever the coefficients, it is no louder and stays where it is; the first one is the likeness of a sample to the one before, negated.
+    @Test(arguments: [[12], [240], [0, 254, 0, 254], Array(repeating: 255, count: 40), [60, 180, 90, 200, 127, 100]] as [[UInt8]])
+    func comfortNoiseHasTheSpectrumThatItSays(coefficients: [UInt8]) {
+        var noise = ([45] + coefficients).withUnsafeBytes { ComfortNoise($0) }
+        var samples = [Int16](repeating: 0, count: 80_000)
+        samples.withUnsafeMutableBufferPointer { noise.fill($0) }
+        let heard = AudioClip(samples: samples, rate: 8000).level - 6.15
+        // Noise of a hair's width is hardly the same for ten seconds.
+        #expect(
+            abs(heard + 45) < (coefficients.count > 1 && coefficients.contains(254) || coefficients.count > 12 ? 12 : 1),
+            "\(heard)")
+        let power = samples.reduce(0.0) { $0 + Double($1) * Double($1) }
+        let likeness = zip(samples, samples.dropFirst()).reduce(0.0) { $0 + Double($1.0) * Double($1.1) } / power
+        if coefficients.count == 1 { #expect(abs(likeness + (Double(coefficients[0]) - 127) / 128) < 0.02, "\(likeness)") }
+        // At another rate it is flat.
+        samples.withUnsafeMutableBufferPointer { noise.fill($0, rate: 16000) }
+        #expect(abs(AudioClip(samples: samples, rate: 16000).level - 6.15 + 45) < 1)
     }
 
     @Test func comfortNoiseWithoutALevelIsSilence() {

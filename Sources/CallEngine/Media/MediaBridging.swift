@@ -66,6 +66,7 @@ extension MediaSession {
     package func disconnect() {
         guard let other = bridge?.other else { return }
         for session in [self, other] {
+            session.releaseRelayed()
             session.bridge = nil
             session.comfortNoise?.level = ComfortNoiseSender.standard
             session.rtp.reading = .onDrain
@@ -140,12 +141,36 @@ extension MediaSession {
     /// stream of our own.
     func relay(_ event: TelephoneEvent, _ digit: Digit) {
         guard let bridge, bridge.isTranscoded || bridge.other.sendEventClock != eventClock else { return }
-        let other = bridge.other
-        guard other.isReady, other.maySend, !other.isSendingDigits else { return }
+        guard let other = relaying else { return }
         switch event.phase {
         case .began: other.startRelayed(digit)
         case .ended: other.eventSender?.release()
         }
+    }
+
+    /// The other leg, when keys may be sent there now.
+    private var relaying: MediaSession? {
+        guard let other = bridge?.other, other.isReady, other.maySend, !other.isSendingDigits else { return nil }
+        return other
+    }
+
+    /// A key that came by INFO, of which the other leg hears nothing else.
+    func relay(_ digit: Digit, for duration: Duration?) {
+        relaying?.sendRelayed(digit, for: max(.milliseconds(100), min(duration ?? .milliseconds(160), .seconds(5))))
+    }
+
+    /// A key that came as sound goes on as an event where the other side has agreed on these: its sound may not survive the other codec, and
+    /// nobody listens for it there. From here on the event takes the place of the sound.
+    func relaySound(of digit: Digit) {
+        guard let other = relaying, other.canSendEvents, other.eventSender == nil else { return }
+        other.startRelayed(digit)
+        relaysSound = true
+    }
+
+    func releaseRelayed() {
+        guard relaysSound else { return }
+        relaysSound = false
+        bridge?.other.eventSender?.release()
     }
 }
 

@@ -12,12 +12,15 @@ extension MediaSession {
     /// A key that came by SIP INFO.
     package func receiveInfo(digit: Digit, duration: Duration?) {
         guard !isClosed else { return }
-        keyBegan(digit, .info, at: loop.now)
+        let isNew = keyBegan(digit, .info, at: loop.now)
         keyEnded(digit, .info, at: loop.now)
+        // Who sends events as well has told the other leg by them.
+        if isNew, !sendsEvents { relay(digit, for: duration) }
     }
 
     func report(_ event: TelephoneEvent) {
         guard let digit = Digit(eventCode: event.code) else { return }
+        sendsEvents = true
         if bridge != nil { relay(event, digit) }
         switch event.phase {
         case .began: keyBegan(digit, .rfc4733, at: loop.now)
@@ -29,10 +32,11 @@ extension MediaSession {
         switch event {
         case .began(let key):
             guard let digit = Digit(Character(Unicode.Scalar(key))) else { return }
-            keyBegan(digit, .inband, at: loop.now)
+            if keyBegan(digit, .inband, at: loop.now) { relaySound(of: digit) }
         case .ended(let key):
             guard let digit = Digit(Character(Unicode.Scalar(key))) else { return }
             keyEnded(digit, .inband, at: loop.now)
+            releaseRelayed()
         }
     }
 
@@ -42,9 +46,12 @@ extension MediaSession {
         if let event = reception?.events?.reset() { report(event) }
     }
 
-    private func keyBegan(_ digit: Digit, _ source: DigitSource, at now: Instant) {
-        guard merger.began(digit, by: source, at: now) else { return }
+    /// Whether it is a new press.
+    @discardableResult
+    private func keyBegan(_ digit: Digit, _ source: DigitSource, at now: Instant) -> Bool {
+        guard merger.began(digit, by: source, at: now) else { return false }
         digits.receive(DigitEvent(digit: digit, phase: .began, source: source, at: now))
+        return true
     }
 
     private func keyEnded(_ digit: Digit, _ source: DigitSource, at now: Instant) {
@@ -116,6 +123,16 @@ extension MediaSession {
             return
         }
         startEvent(of: digit, SendDigitsOptions(duration: .seconds(8), gap: .zero))
+    }
+
+    /// A key that lasts so long.
+    func sendRelayed(_ digit: Digit, for duration: Duration) {
+        let options = SendDigitsOptions(duration: duration, gap: .zero)
+        if canSendEvents {
+            startEvent(of: digit, options)
+        } else if codec.isCoded, digit != .flash {
+            startSound(of: digit, options)
+        }
     }
 
     private func startEvent(of digit: Digit, _ options: SendDigitsOptions) {

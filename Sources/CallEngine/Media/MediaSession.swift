@@ -63,6 +63,10 @@ package final class MediaSession {
     /// nil costs nothing.
     @exclusivity(unchecked) var trace: CallTrace?
     @exclusivity(unchecked) var inband: DTMFReceiver?
+    /// The far side has sent keys as events.
+    var sendsEvents = false
+    /// A key that sounds here is sent to the bridged leg's far side as an event.
+    var relaysSound = false
     @exclusivity(unchecked) var listeners: [AudioListener] = []
     /// Made with the first packet that somebody listens to.
     @exclusivity(unchecked) var playout: Playout?

@@ -35,7 +35,7 @@ final class Playout {
     /// A packet of audio or of comfort noise.
     func put(_ packet: RTPPacket, _ codec: Audio.AudioCodec) {
         if packet.payloadType == ComfortNoise.payloadType {
-            noise = ComfortNoise(packet.payload)
+            if noise == nil { noise = ComfortNoise(packet.payload) } else { noise?.change(to: packet.payload) }
             return
         }
         noise = nil
@@ -102,7 +102,7 @@ final class Playout {
     private func makeUp(_ units: Int, before next: UnsafeRawBufferPointer? = nil) {
         let count = min(units * rate / jitter.clockRate, scratch.count)
         let samples = UnsafeMutableBufferPointer(rebasing: scratch[..<count])
-        if noise != nil { noise?.fill(samples) } else { decoder.conceal(into: samples, before: next) }
+        if noise != nil { noise?.fill(samples, rate: rate) } else { decoder.conceal(into: samples, before: next) }
         waiting.append(contentsOf: samples)
     }
 }

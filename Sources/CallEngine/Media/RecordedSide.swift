@@ -83,10 +83,12 @@ final class RecordedSide {
         }
         next = (frame.sequence &+ 1, frame.timestamp)
         fillNoise(before: frame, into: &mixer)
-        noise = nil
         if case .noise = frame.kind {
-            noise = (ComfortNoise(payload), frame.timestamp, frame.at)
+            var source = noise?.source ?? ComfortNoise(payload)
+            source.change(to: payload)
+            noise = (source, frame.timestamp, frame.at)
         } else {
+            noise = nil
             place(frame, payload, into: &mixer)
         }
     }
@@ -146,7 +148,9 @@ final class RecordedSide {
     private func addNoise(_ clock: Int, into mixer: inout RecordingMixer) {
         guard let (_, timestamp, at) = noise else { return }
         let count = rate / 50
-        samples.withUnsafeMutableBufferPointer { noise?.source.fill(UnsafeMutableBufferPointer(rebasing: $0[..<count])) }
+        samples.withUnsafeMutableBufferPointer {
+            noise?.source.fill(UnsafeMutableBufferPointer(rebasing: $0[..<count]), rate: rate)
+        }
         add(count, timestamp: timestamp, at: at, into: &mixer)
         noise?.timestamp = timestamp &+ UInt32(clock / 50)
         noise?.at = at + Self.piece
