@@ -134,6 +134,40 @@ import Testing
         #expect(try Self.likeness(ear.finish()) > 0.9)
     }
 
+    /// Opus that leaves pauses out (RFC 7587 section 3.1.3): numbers go on, timestamps jump. It is no loss, and takes its time.
+    @Test func aPauseByDTXIsNoLoss() throws {
+        let ear = try Ear(codecs: ["opus"], formats: "107", opus: true)
+        let menu = try PromptFile.read(prompt("menu-short.wav")).resampled(to: 48000)
+        let pause = AudioClip.silence(.seconds(3), rate: 48000)
+        let whole = AudioClip(samples: menu.samples + pause.samples + menu.samples, rate: 48000)
+        let speech = EncodedPrompt(whole, codec: .opus(OpusParameters(format: "usedtx=1")))
+        var left = 0
+        for packet in 0..<speech.packetCount {
+            var payload = [UInt8](repeating: 0, count: speech.range(ofPacket: packet).count)
+            _ = payload.withUnsafeMutableBytes { speech.copyPayload(packet, to: $0) }
+            if payload.isEmpty {
+                left += 1
+            } else {
+                ear.peer.send(ear.peer.sender.audio(payloadType: 107, octets: payload.count), payload, to: ear.target)
+            }
+            ear.peer.sender.advance(by: 960)
+            ear.world.run(.milliseconds(20))
+        }
+        #expect(left > 100)
+        let report = ear.session.report
+        #expect(report.lost == 0 && report.late == 0 && report.jitter < .milliseconds(5), "\(report)")
+        #expect(ear.events.filter { if case .speechBegan = $0 { true } else { false } }.count >= 2)
+        let heard = try ear.finish()
+        #expect(abs((heard.length - whole.length).milliseconds) < 100, "\(heard.length)")
+        // Each half lies where it was said.
+        let second = heard.part(from: menu.length + pause.length - .milliseconds(200), until: nil)
+        for part in [heard.part(from: .zero, until: menu.length + .milliseconds(200)), second] {
+            #expect(Correlation.search(menu.resampled(to: part.rate), in: part, overlap: 0.9).peak > 0.8)
+        }
+        let silence = heard.part(from: menu.length + .milliseconds(500), until: menu.length + .seconds(2))
+        #expect(silence.level < -55, "\(silence.level)")
+    }
+
     @Test func anotherSSRCGoesOn() throws {
         let ear = try Ear()
         let speech = try Self.speech(.pcmu)

@@ -29,7 +29,8 @@ final class Linphonec {
             try manager.createDirectory(atPath: folder.path(name), withIntermediateDirectories: true)
         }
         try manager.createSymbolicLink(atPath: folder.path("share"), withDestinationPath: "\(HeavyPeer.root)/usr/share")
-        try SpeechFile.write(prompt, room: .milliseconds(500), to: folder.path("speech.wav"))
+        let rate = codec == "opus" ? 48000 : 8000
+        try SpeechFile.write(prompt, room: .milliseconds(500), rate: rate, to: folder.path("speech.wav"))
         var configuration = Self.configuration(port, codec, encryption, authority)
         if let account {
             configuration += """

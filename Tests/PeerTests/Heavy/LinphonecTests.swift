@@ -64,11 +64,11 @@ struct LinphonecTests {
 
     @Test(
         "it is called and answers: it hears our prompt and we hear it; we hang up",
-        arguments: zip(["PCMU", "PCMA"], Sipp.Transport.allCases))
+        arguments: zip(["PCMU", "PCMA", "opus"], Sipp.Transport.allCases + [.udp]))
     func callee(_ codec: String, _ transport: Sipp.Transport) throws {
         let folder = try TemporaryFolder()
         let path = folder.path("said.wav")
-        let engine = try EngineUnderTest()
+        let engine = try EngineUnderTest(codecs: ["opus", "pcmu", "pcma"])
         defer { engine.close() }
         let phone = try Linphonec(speaking: "probe", codec: codec, answers: true)
         defer { phone.stop() }
@@ -79,7 +79,7 @@ struct LinphonecTests {
         #expect(report.end == CallEnd(by: .caller, cause: .normal), "\(phone.output)")
         #expect(report.notes == ["reached"])
         #expect(report.error == nil)
-        #expect(report.info.codec == "\(codec)/8000")
+        #expect(report.info.codec == (codec == "opus" ? "opus/48000/2" : "\(codec)/8000"))
         #expect(phone.waitForOutput("ended"))
         try expectPhoneHeard("welcome", in: phone.stopAndListen(), not: "menu")
         expectHeard("probe", in: [path], not: "welcome")
