@@ -8,7 +8,9 @@ import Testing
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("flows").path
 
-    static let names = ["reception", "caller", "voicemail", "echo", "after-hours", "probe", "reminder", "conference", "agent"]
+    static let names = [
+        "reception", "caller", "voicemail", "echo", "after-hours", "probe", "reminder", "conference", "agent", "on-call"
+    ]
 
     @Test(arguments: names)
     func isValidAndPassesItsCases(name: String) throws {
