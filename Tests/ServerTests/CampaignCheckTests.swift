@@ -68,25 +68,6 @@ import Testing
         #expect(try Self.findings(missing, list: "number,agent\n1,2\n", flow: Self.flow).first?.contains("g.yaml") == true)
     }
 
-    @Test func aPartysLineRegistersAtOneWorkerOnly() async throws {
-        let folder = try TemporaryFolder()
-        let campaign = Self.campaign + "parties: { agent: { flow: f.yaml, line: desk } }\n"
-        let desk = "lines: { desk: { sip: { register: example.com, username: anna, password: x } } }\n"
-        for (name, text) in [
-            ("c.yaml", campaign), ("list.csv", "number\n1\n"), ("f.yaml", Self.flow), ("ringwright.yaml", desk)
-        ] {
-            try folder.write(text, to: name)
-        }
-        let arguments = try CampaignOptions.syntax.parse([
-            folder.path("c.yaml"), "--config", folder.path("ringwright.yaml"), "--report", folder.path("report"), "--workers",
-            "postgresql://nobody@127.0.0.1:9/x"
-        ])
-        let error = await #expect(throws: CommandFailure.self) {
-            try await CampaignCommand.run(CampaignOptions(arguments), stops: StopRequests()) { _ in }
-        }
-        #expect(error?.status == .wrong && error?.message.hasPrefix("the line desk registers, so that") == true)
-    }
-
     /// A list that is refused leaves nothing behind: mended, the same line runs.
     @Test(arguments: [
         ("number\n", "the list has no rows"), ("phone\n1\n", "this row cannot be called"),
