@@ -113,6 +113,33 @@ import Testing
         #expect(report.workers.map(\.placed) == [100, 200, 300])
     }
 
+    /// Each worker's far end is in the one report, added up as the calling halves are.
+    @Test(arguments: StoreKind.available) func farEndsAreAddedUp(on kind: StoreKind) throws {
+        let site = try Site(kind)
+        let members = [try site.crew(2), try site.crew(2)]
+        site.loop.run(for: .seconds(1))
+        for (index, member) in members.enumerated() {
+            let start = try #require(try member.part?.get()).start
+            var report = Self.report(Self.statistics(100, answer: 20, from: 0, to: 4, start: start))
+            var far = LoadReport(
+                statistics: Self.statistics(90 + index, answer: 10 + index * 10, from: 0, to: 4, start: start),
+                elapsed: .seconds(3 + index))
+            far.side = .called
+            far.health.turnedAway = UInt64(index)
+            report.farEnd = [far]
+            member.finish(report)
+        }
+        site.loop.run(for: .seconds(2))
+        let report = try #require(try members[0].merged?.get())
+        let far = try #require(report.farEnd.first)
+        #expect(report.farEnd.count == 1 && far.side == .called && far.elapsed == .seconds(4))
+        #expect((far.statistics.placed, far.statistics.failed, far.statistics.retransmissions) == (181, 2, 6))
+        #expect(far.health.limitsHit == [.admission] && report.health.limitsHit == [])
+        #expect(far.statistics.series.intervals.map(\.placed).reduce(0, +) == 181)
+        #expect((far.statistics.answer.quantile(0.999) + 500) / 1000 == 20)
+        #expect(report.json.text.contains(#""between":{"calls":19,"#), "\(report.json.text)")
+    }
+
     @Test(arguments: StoreKind.available) func whoDiesIsNamedAndSpoilsTheRun(on kind: StoreKind) throws {
         let site = try Site(kind)
         let (first, second) = (try site.crew(2), try site.crew(2))

@@ -63,8 +63,10 @@ import Testing
         let text = try String(contentsOf: page, encoding: .utf8)
         let written = text.matches(of: /\|\s`(ringwright_[a-z_]+)`/).map { String($0.output.1) }
         var load = MetricsText()
+        var statistics = LoadStatistics()
+        for path in [\LoadStatistics.ringing, \.answer, \.bye, \.jitter, \.score] { statistics[keyPath: path].record(1) }
         load.add(
-            LoadProgress(elapsed: .zero, statistics: LoadStatistics(), active: 0, rate: 0, health: GeneratorHealth()))
+            LoadProgress(elapsed: .zero, statistics: statistics, active: 0, rate: 0, health: GeneratorHealth()))
         var campaign = MetricsText()
         campaign.add(CampaignFigures(), before: CampaignStore.Counts())
         let real = (figuresWithEverything.metrics + load.text + campaign.text).matches(of: /# TYPE (\S+)/).map {
