@@ -5,6 +5,7 @@ process is pinned to a core of its own: the answering side to the first, the cal
 """
 
 import argparse
+import csv
 import json
 import os
 import re
@@ -257,9 +258,22 @@ def load(program, folder, rate, count, rounds):
         errors[steady] = round(abs(row["rate_achieved"] / steady - 1) * 100, 4)
         print(json.dumps(row), flush=True)
     summary = {"rate": rate, "sipp_us": sipp, "load_us": ours, "ratio": round(ours / sipp, 2), "unsegmented_us": unsegmented,
-               "rate_error_percent": errors}
+               "rate_error_percent": errors, "ramp_error_percent": ramp_error(program, folder, 100, 1000, 10)}
     print("load:", json.dumps(summary), flush=True)
     return summary
+
+
+def ramp_error(program, folder, low, high, seconds):
+    """How far the calls of any second of a ramp are from those that an even rise has, in percent."""
+    port, report = free_port(), os.path.join(folder, "ramp")
+    side = load_side(program, port, low, (low + high) * seconds // 2, ["--report", report])
+    at = side.command.index("--rate")
+    side.command[at:at + 4] = ["--ramp", f"{low}..{high}/{seconds}s"]
+    measure(sipp_uas(port), side, (low + high) * seconds // 2, 60, folder)
+    with open(os.path.join(report, "intervals.csv"), newline="") as rows:
+        placed = {int(row["second"]): int(row["placed"]) for row in csv.DictReader(rows)}
+    step = (high - low) / seconds
+    return round(max(abs(placed.get(at, 0) / (low + step * (at + 0.5)) - 1) for at in range(seconds)) * 100, 3)
 
 
 def runner_side(program, scenario, port, target=None, rate=0, count=0, more=()):
