@@ -63,6 +63,8 @@ final class Bridge {
     var timers: [LoopTimer] = []
     /// The two were connected for as long as they may.
     var isTimeUp = false
+    /// What keys began has left the bridge.
+    var isLeft = false
 
     init(caller: Call, request: BridgeRequest) {
         self.caller = caller
@@ -321,7 +323,6 @@ final class Bridge {
         beginLimit()
         listenForReferral(of: leg)
         follow(leg)
-        var isLeft = false
         while !leg.state.isEnded, !isTimeUp, !isLeft {
             switch try await events.next() {
             case .referred(let referrer, let referral)? where referrer === leg:
@@ -330,9 +331,7 @@ final class Bridge {
                 listenForReferral(of: leg)
                 follow(leg)
             case .pressed(let index, let presser)?: pressed(index, by: presser)
-            case .asideEnded(let call, let verdict)?:
-                isLeft = call === presser && verdict == .leave
-                asideEnded(on: call)
+            case .asideEnded(let call, let verdict)?: asideEnded(on: call, verdict)
             default: continue
             }
         }

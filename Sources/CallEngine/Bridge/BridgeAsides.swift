@@ -74,10 +74,11 @@ extension Bridge {
         begin({ leg async throws(CancellationError) in try await onKeys(index, leg) }, on: call)
     }
 
-    /// The two talk on.
-    func asideEnded(on call: Call) {
+    /// The two talk on, unless it has left the bridge.
+    func asideEnded(on call: Call, _ verdict: BridgeVerdict) {
         guard call === presser else { return }
         presser = nil
+        isLeft = verdict == .leave
         if let leg = legs.first?.call { follow(leg) }
     }
 

@@ -33,7 +33,7 @@ extension Bridge {
             return giveBack(to: referrer, status: 503)
         }
         let deadline = caller.loop.now + request.timeout
-        while let event = try await events.next(until: deadline) {
+        while !isTimeUp, !isLeft, let event = try await events.next(until: deadline) {
             switch event {
             case .progressed(let leg) where leg === next:
                 guard leg.state == .answered else {
@@ -50,11 +50,13 @@ extension Bridge {
                 legs.removeAll { $0.call === next }
                 return giveBack(to: referrer, status: next.finalStatus >= 300 ? next.finalStatus : 503)
             case .ended(let leg, _) where leg === referrer: legs.removeAll { $0.call === referrer }
+            // Begun in the moment in which the transfer was asked for.
+            case .asideEnded(let call, let verdict): asideEnded(on: call, verdict)
             default: continue
             }
         }
         dismiss(next, HangUpReason(cause: .cancelled))
-        return giveBack(to: referrer, status: 408)
+        return giveBack(to: referrer, status: isTimeUp || isLeft ? 487 : 408)
     }
 
     private func giveBack(to referrer: Call, status: Int) -> (call: Call, target: String)? {

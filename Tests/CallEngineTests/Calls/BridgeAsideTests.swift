@@ -258,4 +258,42 @@ import Testing
         #expect(town.ends["fast"] == CallEnd(by: .caller, cause: .normal))
         #expect(town.world.finish() == [])
     }
+
+    /// The one who was called transfers the caller to a phone that rings on, or does so in the moment in which a key of his begins something
+    /// that leaves the bridge.
+    @Test(arguments: [true, false]) func aTransferEndsWithTheTalk(byLimit: Bool) throws {
+        let town = try Town(seed: 10) { town in
+            var request = BridgeRequest(targets: Self.targets("fast"), timeout: .seconds(60))
+            request.mayTransfer = { _ in true }
+            if byLimit {
+                request.limit = .seconds(5)
+            } else {
+                request.keys = [BridgeKeys([Digit("1")!])]
+                request.onKeys = { _, leg async throws(CancellationError) in
+                    try await leg.loop.sleep(for: .seconds(3))
+                    return .leave
+                }
+            }
+            return request
+        }
+        var transfers: [TransferResult?] = []
+        town.at(3) {
+            let phone = town.phones["fast"]
+            if !byLimit {
+                var options = SendDigitsOptions()
+                options.method = .info
+                phone?.loop.spawn { [options] in try? await phone?.sendDigits("1", options: options) }
+            }
+            phone?.loop.spawn {
+                transfers.append(try? await phone?.transfer(TransferRequest(target: "sip:ring@192.0.2.3")))
+            }
+        }
+        town.run(5)
+        #expect(town.phones["ring"]?.state.isEnded == false && town.results.isEmpty)
+        town.run(10)
+        #expect(town.ends["ring"]?.cause == .cancelled && town.results.map(\.isLimited) == [byLimit])
+        #expect(town.caller.state.isEnded && town.phones["fast"]?.state.isEnded == true)
+        #expect(transfers.map { $0?.status } == [487])
+        #expect(town.world.finish() == [])
+    }
 }
