@@ -104,9 +104,15 @@ import Testing
         let message = try message("multipart/mixed;boundary=u", parts("u", early, offer))
         #expect(description(message) == Self.sdp && status(message) == nil)
         let encoded = ("Content-Type: application/sdp\r\nContent-Transfer-Encoding: base64", "dj0w")
-        #expect(status(try self.message("multipart/mixed;boundary=u", parts("u", encoded))) == 415)
-        let plain = ("Content-Type: application/sdp\r\nContent-Transfer-Encoding: 8BIT", Self.sdp)
-        #expect(description(try self.message("multipart/mixed;boundary=u", parts("u", plain))) == Self.sdp)
+        let packed = ("Content-Type: application/sdp\r\nContent-Encoding: gzip", Self.sdp)
+        for part in [encoded, packed] {
+            let message = try self.message("multipart/mixed;boundary=u", parts("u", part))
+            #expect(status(message) == 415 && description(message) == nil)
+        }
+        for row in ["Content-Transfer-Encoding: 8BIT", "e: Identity"] {
+            let plain = ("Content-Type: application/sdp\r\n\(row)", Self.sdp)
+            #expect(description(try self.message("multipart/mixed;boundary=u", parts("u", plain))) == Self.sdp)
+        }
     }
 
     @Test func ofAlternativesTheLastThatIsUnderstoodCounts() throws {

@@ -1,6 +1,6 @@
 // What a body holds for a call: the session description, by itself or as a part of a multipart body (RFC 2046 section 5.1, RFC 5621).
 // Other parts (ISUP, locations, metadata) are not read: one whose handling is optional is passed over, one that is required makes the body
-// one that is not understood. Transfer encodings that change octets (base64, quoted-printable) are not undone.
+// one that is not understood. Encodings that change octets (base64, quoted-printable, gzip) are not undone.
 
 /// What was found in a body.
 package struct BodyContent: Sendable {
@@ -43,7 +43,9 @@ extension Message {
 struct BodyPart {
     var type = OctetRange.none
     var disposition = OctetRange.none
+    /// Content-Transfer-Encoding, and Content-Encoding of a part.
     var encoding = OctetRange.none
+    var coding = OctetRange.none
     var id = OctetRange.none
     var content = OctetRange.none
 
@@ -79,7 +81,8 @@ struct BodyPart {
 
     /// Its octets stand for themselves.
     func isPlain(_ base: UnsafePointer<UInt8>) -> Bool {
-        encoding.isEmpty || equalsIgnoringCase(base, encoding, "binary") || equalsIgnoringCase(base, encoding, "8bit")
-            || equalsIgnoringCase(base, encoding, "7bit")
+        (coding.isEmpty || equalsIgnoringCase(base, coding, "identity"))
+            && (encoding.isEmpty || equalsIgnoringCase(base, encoding, "binary") || equalsIgnoringCase(base, encoding, "8bit")
+                || equalsIgnoringCase(base, encoding, "7bit"))
     }
 }

@@ -132,6 +132,7 @@ struct MultipartReader {
                 switch HeaderKind.of(base, name) {
                 case .contentType: part.type = value
                 case .contentDisposition: part.disposition = value
+                case .contentEncoding: part.coding = value
                 default:
                     if equalsIgnoringCase(base, name, "content-id") { part.id = value }
                     if equalsIgnoringCase(base, name, "content-transfer-encoding") { part.encoding = value }
