@@ -171,6 +171,11 @@ package struct LineSettings: Equatable, Sendable {
                 self.server = server
                 self.port = port
             }
+
+            /// As it stands in a URI: with the port, where it has one.
+            var name: String {
+                (IPAddress(server)?.isV6 == true ? "[\(server)]" : server) + (port.map { ":\($0)" } ?? "")
+            }
         }
 
         package init(domain: String, expires: Int = 3600, instance: String = "") {

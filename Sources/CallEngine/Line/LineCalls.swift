@@ -19,10 +19,9 @@ extension LineSettings {
 
     /// An edge proxy as a value of Route.
     func route(to edge: Registration.Edge) -> [UInt8] {
-        let host = IPAddress(edge.server)?.isV6 == true ? "[\(edge.server)]" : edge.server
         let name = sipTransport == .wss ? "ws" : "\(sipTransport.name)".lowercased()
         let transport = findsTransport || sipTransport == .udp ? "" : ";transport=\(name)"
-        return Array("<sip:\(host)\(edge.port.map { ":\($0)" } ?? "")\(transport);lr>".utf8)
+        return Array("<sip:\(edge.name)\(transport);lr>".utf8)
     }
 
     /// The domain of its numbers: the registrar's, or the trunk's server.

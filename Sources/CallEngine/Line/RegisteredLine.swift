@@ -110,7 +110,7 @@ final class RegisteredLine {
                 seconds: seconds, isNew: isNew)
             keepAlive(on: hop)
         case .failed(let failure, let wait):
-            directory.failed(settings.name, failure, edge: edge?.server ?? "", retryAfter: wait)
+            directory.failed(settings.name, failure, edge: edge?.name ?? "", retryAfter: wait)
         case .expired: directory.expired(settings.name, flow: flow)
         case .ended:
             keepAlive?.cancel()

@@ -178,4 +178,13 @@ import Testing
         #expect(second.count(.invite) == 1)
         finish(world, engine, second)
     }
+
+    @Test func aRefusalNamesItsEdge() throws {
+        let (world, engine, first, second) = try scene(5)
+        second.status = 403
+        world.loop.run(for: .seconds(600))
+        #expect(engine.lines.statuses.map(\.state) == [.registered], "by the other flow")
+        #expect(engine.lines.statuses[0].detail.hasPrefix("192.0.2.9:5060: the registrar refused: 403"))
+        finish(world, engine, first, second)
+    }
 }
