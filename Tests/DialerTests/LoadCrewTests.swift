@@ -146,8 +146,11 @@ import Testing
         site.loop.run(for: .seconds(1))
         let start = try #require(try first.part?.get()).start
         let theirs = try #require(try second.part?.get()).start
+        var statistics = Self.statistics(40, answer: 10, from: 0, to: 5, start: theirs)
+        for _ in 0..<7 { statistics.started(at: theirs + .seconds(5), since: theirs, active: 8) }
+        // What is active was looked at a moment later.
         let progress = LoadProgress(
-            elapsed: .seconds(5), statistics: Self.statistics(40, answer: 10, from: 0, to: 5, start: theirs), active: 7, rate: 8,
+            elapsed: .seconds(5), statistics: statistics, active: 6, rate: 8,
             health: GeneratorHealth())
         second.crew?.show(progress)
         site.loop.run(for: .milliseconds(1500))
@@ -157,11 +160,11 @@ import Testing
         #expect(first.merged == nil)
         site.loop.run(for: .seconds(5))
         let report = try #require(try first.merged?.get())
-        #expect(report.statistics.placed == 90)
+        #expect(report.statistics.placed == 97)
         #expect(report.health.limitsHit == [.lostWorker])
-        #expect(report.workers.map(\.placed) == [50, 40] && report.workers.map(\.isLost) == [false, true])
+        #expect(report.workers.map(\.placed) == [50, 47] && report.workers.map(\.isLost) == [false, true])
         #expect(report.workers.map(\.inTheAir) == [0, 7])
-        #expect(report.summary.contains("worker 2: 40 calls, 39 answered, 1 failed; it died, with 7 calls in the air"))
+        #expect(report.summary.contains("worker 2: 47 calls, 39 answered, 1 failed; it died, with 7 calls in the air"))
     }
 
     /// One that died before the start has no part; who takes its place has.

@@ -29,7 +29,6 @@ struct LoadFigures: Codable, Sendable {
     /// Nanoseconds.
     var elapsed: Int64
     var wasCut = false
-    var active = 0
     /// The intervals of the statistics' series, which are stored each by itself: seconds of each, and how many there are.
     private(set) var length = 1
     private(set) var intervals = 0
@@ -47,7 +46,6 @@ struct LoadFigures: Codable, Sendable {
         statistics = progress.statistics.counted(from: start)
         health = progress.health
         elapsed = progress.elapsed.nanoseconds
-        active = progress.active
         note(statistics.series)
     }
 
@@ -104,11 +102,11 @@ extension LoadReport {
         self.init(plannedCalls: own.plannedCalls, plannedRate: own.plannedRate)
         for (id, isOver, figures) in figures {
             if !isOver { health.lostWorkers += 1 }
-            let placed = figures?.statistics.placed ?? 0
+            let (placed, over) = (figures?.statistics.placed ?? 0, figures?.statistics.over ?? 0)
             workers.append(
                 LoadWorker(
                     id: id, placed: placed, answered: figures?.statistics.answered ?? 0, failed: figures?.statistics.failed ?? 0,
-                    inTheAir: isOver ? 0 : figures?.active ?? 0, isLost: !isOver))
+                    inTheAir: isOver ? 0 : placed - over, isLost: !isOver))
             guard let figures else { continue }
             statistics.merge(figures.statistics, together: true)
             health.merge(figures.health)

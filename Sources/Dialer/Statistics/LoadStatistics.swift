@@ -46,6 +46,8 @@ package struct LoadOutcome: Sendable {
 /// The sums of a run, or of a loop's share.
 package struct LoadStatistics: Codable, Sendable {
     package var placed = 0
+    /// Calls that have ended.
+    package var over = 0
     package var answered = 0
     package var failed = 0
     package var byStatus: [Int: Int] = [:]
@@ -76,7 +78,7 @@ package struct LoadStatistics: Codable, Sendable {
 
     /// As it goes to other machines; the series goes by itself (LoadStore).
     private enum CodingKeys: CodingKey {
-        case placed, answered, failed, byStatus, byCause, ringing, answer, bye, sent, received, lost, jitter, score, oneWay
+        case placed, over, answered, failed, byStatus, byCause, ringing, answer, bye, sent, received, lost, jitter, score, oneWay
         case misaddressed, firstStart, lastStart, retransmissions
     }
 
@@ -96,6 +98,7 @@ package struct LoadStatistics: Codable, Sendable {
         let answer = outcome.timings.answer.map { $0.nanoseconds / 1000 }
         let jitter = media.received > 0 ? media.jitter.nanoseconds / 1000 : nil
         let score = outcome.score.map { Int64(($0 * 100).rounded()) }
+        over += 1
         if outcome.wasAnswered { answered += 1 }
         if let ringing { self.ringing.record(ringing) }
         if let answer { self.answer.record(answer) }
@@ -150,6 +153,7 @@ package struct LoadStatistics: Codable, Sendable {
     /// So many calls failed at once.
     package mutating func refused(_ failure: LoadOutcome.Failure, count: Int, at now: Instant, since start: Instant) {
         placed += count
+        over += count
         firstStart = firstStart ?? now
         lastStart = now
         self.count(failure, count)
@@ -171,6 +175,7 @@ package struct LoadStatistics: Codable, Sendable {
     /// - Parameter together: the other is of another machine.
     package mutating func merge(_ other: LoadStatistics, together: Bool = false) {
         placed += other.placed
+        over += other.over
         answered += other.answered
         failed += other.failed
         byStatus.merge(other.byStatus, uniquingKeysWith: +)
