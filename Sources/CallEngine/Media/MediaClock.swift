@@ -31,6 +31,8 @@ final class MediaClock {
     private static let sliceNanoseconds = Int64(sliceMilliseconds) * 1_000_000
     /// Slices that a usual packet time of 20 ms has: sessions are spread over so many rows.
     private static let spread = 20 / sliceMilliseconds
+    /// Sessions that a row takes before another one is begun: about half a millisecond of work.
+    private static let fullRow = 128
     private static let mostCatchUp = 100 / sliceMilliseconds
     /// Slices that are done in one turn of the loop when it is behind.
     private static let slicesPerTurn = 2
@@ -59,13 +61,18 @@ final class MediaClock {
         if sessionCount == 0 { position = nowSlice }
         sessionCount += 1
         let next = max(position, nowSlice) + session.clockPeriod + 1
-        var best = next
-        for slice in next..<next + Self.spread where load[slice % Self.spread] < load[best % Self.spread] { best = slice }
+        let best = (next..<next + Self.spread).max { preference($0) < preference($1) } ?? next
         session.clockSpread = best % Self.spread
         load[session.clockSpread] += 1
         session.clockDue = best
         rows[session.clockSpread].append(session)
         schedule(by: best)
+    }
+
+    /// The fullest row that has room is best: each row that holds a session is a wake-up more. Where all are full, the emptiest.
+    private func preference(_ slice: Int) -> Int {
+        let load = load[slice % Self.spread]
+        return load < Self.fullRow ? load : -load
     }
 
     /// Calls a session that was just added one period earlier; does nothing to one that was called already.

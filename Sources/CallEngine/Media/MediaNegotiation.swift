@@ -102,6 +102,7 @@ extension MediaSession {
         receivable = PayloadSet()
         eventPayloads = PayloadSet()
         audioPayloads.removeAll()
+        heardPayload = .max
         adoptCodec(agreement)
         // Comfort noise comes from devices that agreed on it with nobody.
         if codec.clockRate == 8000 { receivable.insert(ComfortNoise.payloadType) }

@@ -41,16 +41,19 @@ extension MediaSession {
     private func isUsable(_ packet: RTPPacket, from source: SocketAddress, at now: Instant) -> Bool {
         let verdict = latch?.receive(
             from: source, ssrc: packet.ssrc, sequence: packet.sequence, payloadType: packet.payloadType, at: now)
-        return switch verdict {
-        case .accepted, .latched: true
-        case .candidate, .dropped, nil: false
+        switch verdict {
+        case .accepted, .latched:
+            if latch?.isFixed == true, settlesAt < .never { settlesAt = now }
+            return true
+        case .candidate, .dropped, nil: return false
         }
     }
 
     private func accepted(_ packet: RTPPacket, at now: Instant) {
         let isEvent = eventPayloads.contains(packet.payloadType)
         // Another codec in mid-stream may have another clock.
-        if !audioPayloads.isEmpty, !isEvent {
+        if packet.payloadType != heardPayload, !isEvent {
+            heardPayload = packet.payloadType
             receive().statistics.change(clockRate: UInt32(codec(ofPayload: packet.payloadType).clockRate))
         }
         let arrival = receive().statistics.receive(

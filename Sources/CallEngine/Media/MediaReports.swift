@@ -1,4 +1,8 @@
 // RTCP of a session (RFC 3550 section 6): a report every few seconds, what the far side reports about us, BYE at the end.
+//
+//   the port of RTCP     is read when something comes until the first report has told how much of the stream's beginning was lost, for
+//                        which it has to be seen between the packets before and behind it; then before each report of ours: a wake-up
+//                        of the loop costs more than all else about a report, and the kernel tells when it came
 
 import Audio
 import Basics
@@ -16,14 +20,20 @@ extension MediaSession {
 
     func sendReport(at now: Instant) {
         nextReport = now + nextReportDelay()
+        readReports()
         user?.mediaMeasured()
         guard !isClosed, let agreement = negotiation.agreement, agreement.rtcpWanted else { return }
         hasReported = true
         compose(at: now, isLast: false)
     }
 
+    private func readReports() {
+        if ports.rtcp.reading == .onDrain { ports.rtcp.drain() }
+    }
+
     /// Nothing is said of a stream that never began.
     func sendGoodbye() {
+        readReports()
         guard isStarted, stream.packetCount > 0 || hasHeard, negotiation.agreement?.rtcpWanted == true else { return }
         compose(at: loop.now, isLast: true)
     }
@@ -80,6 +90,7 @@ extension MediaSession {
             let hearing = farHearing()
             if let info = packet.senderInfo, let ssrc = packet.ssrc, hearing.unheardStart == nil {
                 hearing.unheardStart = reception?.statistics.unheardStart(sent: info.packetCount, by: ssrc)
+                if hearing.unheardStart != nil, trace == nil { ports.rtcp.reading = .onDrain }
             }
             if packet.ssrc != nil { hearing.reports += 1 }
             if let report = packet.report(about: stream.ssrc) {

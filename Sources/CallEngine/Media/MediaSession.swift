@@ -43,6 +43,8 @@ package final class MediaSession {
     /// Keys as sound are listened for; the receiver is made with the first packet.
     @exclusivity(unchecked) var wantsInband = false
     @exclusivity(unchecked) var sendPayload: UInt8 = 0
+    /// The number of the latest audio packet, to whose clock jitter is measured; `max` before the agreement's first one.
+    @exclusivity(unchecked) var heardPayload = UInt8.max
     @exclusivity(unchecked) var unitsPerTick: UInt32 = 160
     /// -1: not on the clock.
     @exclusivity(unchecked) var clockDue = -1

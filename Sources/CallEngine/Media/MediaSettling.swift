@@ -1,9 +1,9 @@
 // Once the source is fixed, the RTP socket is connected to it: the kernel keeps the route, which makes sending cheaper by a tenth, and
 // drops what others send. The next offer/answer opens it to everybody again.
 //
-//   exchange             open for `SourceLatch.window`; packets from elsewhere are judged and counted by the latch
-//   window over          connected, unless we do not send, or the kernel would take packets at another address than we told
-//   exchange, close      not connected
+//   exchange               open for `SourceLatch.window` at most; packets from elsewhere are judged and counted by the latch
+//   fixed, window over     connected, unless we do not send, or the kernel would take packets at another address than we told
+//   exchange, close        not connected
 
 import Basics
 import RTP
@@ -11,7 +11,7 @@ import Reactor
 import SDP
 
 extension MediaSession {
-    /// The window is over.
+    /// The source is fixed, or the window is over.
     func settle() {
         settlesAt = .never
         guard !isClosed, let latch, maySend else { return }

@@ -26,7 +26,8 @@ final class RTPPortPair {
             guard self.rtp.arrival >= taken else { return pool.countStray() }
             session?.received(bytes, from: source, at: self.rtp.arrival)
         }
-        rtcp.onReceive = { [unowned(unsafe) self] bytes, source in
+        rtcp.onReceive = { [unowned(unsafe) self, unowned(unsafe) pool] bytes, source in
+            guard self.rtcp.arrival >= taken else { return pool.countStray() }
             guard let session else { return }
             if session.trace != nil { session.traceReceived(bytes, from: source, by: self.rtcp, at: self.rtcp.arrival) }
             session.receivedReport(bytes, from: source, at: self.rtcp.arrival)
@@ -104,6 +105,7 @@ final class RTPPortPool {
     func giveBack(_ pair: RTPPortPair, wasHeard: Bool) {
         counters.inUse -= 1
         pair.rtp.reading = .onDrain
+        pair.rtcp.reading = .onArrival
         pair.rtp.disconnect()
         pair.released = loop.now
         if wasHeard { heard.add(pair) } else { unheard.add(pair) }
@@ -139,7 +141,7 @@ final class RTPPortPool {
         options.reading = .onDrain
         options.dscp = 46
         options.stampsArrival = true
-        // RTCP comes every few seconds: the loop reads it on arrival, so nobody has to look.
+        // Until the first report has come (`MediaSession.readReports`).
         var reports = options
         reports.reading = .onArrival
         lacksDescriptors = false

@@ -43,7 +43,8 @@ package struct SourceLatch: Sendable {
     private var payloads: PayloadSet
     /// From then on nothing changes the source before the next exchange.
     package private(set) var closesAt: Instant
-    private var isFixed = false
+    /// Nothing but the next exchange changes the source.
+    package private(set) var isFixed = false
     private var candidate: SocketAddress?
     private var candidateSSRC: UInt32 = 0
     private var candidateSequence: UInt16 = 0

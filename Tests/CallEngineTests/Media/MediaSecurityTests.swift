@@ -37,8 +37,8 @@ import Testing
         attack(world, peer, attacker, target)
         #expect(attacker.packets.isEmpty, "it was redirected")
         #expect(session.report.received == 103 && session.report.lost == 0)
-        // The last of them are still in the socket.
-        #expect((490...500).contains(world.left.counters.droppedForeign))
+        // Those of the first tick of an agreement are judged; then the socket is connected, and takes no others.
+        #expect((1...20).contains(world.left.counters.droppedForeign))
         peer.close()
         attacker.close()
         world.end()
@@ -138,7 +138,8 @@ import Testing
             world.run(.milliseconds(20))
         }
         #expect(session.report.remote == nil && session.report.received == 20)
-        #expect(world.left.counters.droppedForeign == 40 && world.left.counters.reportsReceived == 0)
+        // To the port of RTP they come only until the source is fixed.
+        #expect((20...25).contains(world.left.counters.droppedForeign) && world.left.counters.reportsReceived == 0)
         peer.close()
         attacker.close()
         world.end()
