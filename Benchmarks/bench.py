@@ -1,7 +1,8 @@
 """What `scripts/bench` runs: Ringwright beside SIPp and beside the machine's floor, in one run.
 
-Every figure is CPU time of the measured process (user and system, from /proc/PID/stat) or a count that the process printed. Each
-process is pinned to a core of its own: the answering side to the first, the calling side to the second.
+Every figure is CPU time of the measured process (user and system, from /proc/PID/stat, or from the schedstat of its threads where only a
+part of its life counts) or a count that the process printed. Each process is pinned to a core of its own: the answering side to the
+first, the calling side to the second.
 """
 
 import argparse
@@ -42,6 +43,15 @@ class Process:
         with open(f"/proc/{self.child.pid}/stat") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def precise_cpu(self):
+        """Seconds of CPU time of the threads that live, to the nanosecond: for differences between two looks."""
+        tasks = f"/proc/{self.child.pid}/task"
+        total = 0
+        for task in os.listdir(tasks):
+            with open(f"{tasks}/{task}/schedstat") as schedstat:
+                total += int(schedstat.read().split()[0])
+        return total / 1e9
 
     def resident(self):
         """Resident memory in bytes."""
@@ -140,9 +150,9 @@ def measure(answerer, caller, count, seconds, folder, steady=None):
         client = Process(caller.command, 1, folder)
         if steady:
             time.sleep(steady[0])
-            first = time.monotonic(), server.cpu(), client.cpu()
+            first = time.monotonic(), server.precise_cpu(), client.precise_cpu()
             time.sleep(steady[1] - steady[0])
-            last = time.monotonic(), server.cpu(), client.cpu()
+            last = time.monotonic(), server.precise_cpu(), client.precise_cpu()
             served, placed = ((last[side] - first[side]) / (last[0] - first[0]) for side in (1, 2))
         used, status = client.finish(seconds)
         time.sleep(0.2)
@@ -362,43 +372,70 @@ def overload(program, folder, rate, count, rounds):
     return summary
 
 
-def media(program, folder, calls, seconds):
-    """CPU per second of a two-way G.711 call, while all calls stand: the floor, SIPp's caller and echo, Ringwright's both ends."""
-    floor = os.path.join(folder, "floor")
-    subprocess.run(["cc", "-O2", "-o", floor, os.path.join(HERE, "floor.c"), "-luring"], check=True)
-    summary = {"calls": calls, "seconds": seconds}
-    for mode in ["tick", "pair", "pair-connected", "pair-stamped", "pair-uring", "pair-shared", "epoll", "uring", "batch"]:
+FLOORS = ["tick", "pair", "pair-connected", "pair-stamped", "pair-uring", "pair-shared", "epoll", "uring", "batch"]
+
+
+def floors(floor, modes, calls, seconds):
+    """CPU per second of a two-way call in the floor program, by its modes."""
+    found = {}
+    for mode in modes:
         # The two processes of a pair pin themselves, as both ends of the calls below are pinned.
         pair = mode.startswith("pair")
         pinned = [] if pair else ["taskset", "-c", "0"]
         line = json.loads(subprocess.run(pinned + [floor, mode, str(calls), str(seconds)], check=True,
                                          capture_output=True, text=True).stdout)
         name = "floor_" + mode.replace("-", "_")
-        summary[f"{name}_us"] = line["us_per_call_second"]
+        found[f"{name}_us"] = line["us_per_call_second"]
         if pair:
-            summary[f"{name}_other_us"] = line["us_per_call_second_other"]
+            found[f"{name}_other_us"] = line["us_per_call_second_other"]
+    return found
+
+
+def media(program, folder, counts, seconds, rounds):
+    """CPU per second of a two-way G.711 call, while all calls stand, by the number of calls: the floor, SIPp's caller and echo, Ringwright's
+    both ends; medians of rounds in which these take turns."""
+    floor = os.path.join(folder, "floor")
+    subprocess.run(["cc", "-O2", "-o", floor, os.path.join(HERE, "floor.c"), "-luring"], check=True)
     with open(os.path.join(folder, "prompt.raw"), "wb") as prompt:
         prompt.write(bytes([0xD5, 0x55, 0x90, 0x2A]) * 16000)
-    rate, hold = max(calls // 3, 1), seconds * 1000
-    for kind in ["sipp", "ringwright"]:
-        port = free_port()
-        if kind == "sipp":
-            answerer, caller = sipp_uas(port, 26000), sipp_uac(port, rate, calls, os.path.join(HERE, "uac-rtp.xml"), hold)
-        else:
-            answerer = bench_answer(program, port, media=PROMPT)
-            caller = bench_place(program, port, rate, calls, media=PROMPT, hold=hold)
-        # The last call begins after three seconds, the first one ends after `seconds`.
-        row = measure(answerer, caller, calls, seconds + 60, folder, steady=(4, seconds - 1))
-        print(json.dumps(row), flush=True)
-        summary[f"{kind}_place_us"] = row["place_us"]
-        summary[f"{kind}_answer_us"] = row["answer_us"]
-        summary[f"{kind}_failed"] = row["failed"]
-        if kind == "ringwright":
-            summary["answer_rss_kib_per_call"] = round((row["server_rss_mb"] - row["server_rss_before_mb"]) * 1e6 / 1024 / calls, 1)
-            told = ["lost", "received", "sent", "jitter_p99_ms", "slices", "late_slices", "skipped_ticks"]
-            summary.update({key: row[key] for key in told if key in row})
-    print("media:", json.dumps(summary), flush=True)
-    return summary
+    hold = seconds * 1000
+    summaries = []
+    for calls in counts:
+        rate = max(calls // 3, 1)
+        rows = []
+        standing = ["pair", "pair-stamped"]
+        found = floors(floor, FLOORS if calls == max(counts) else standing, calls, min(seconds, 10))
+        for turn in range(rounds):
+            # The floor of each round beside it: the machine is not equally quiet in all.
+            row = found if turn == 0 else floors(floor, standing, calls, min(seconds, 10))
+            for kind in ["sipp", "ringwright"]:
+                port = free_port()
+                if kind == "sipp":
+                    answerer, caller = sipp_uas(port, 26000), sipp_uac(port, rate, calls, os.path.join(HERE, "uac-rtp.xml"), hold)
+                else:
+                    answerer = bench_answer(program, port, media=PROMPT)
+                    caller = bench_place(program, port, rate, calls, media=PROMPT, hold=hold)
+                # The last call begins after three seconds, the first one ends after `seconds`.
+                run = measure(answerer, caller, calls, seconds + 60, folder, steady=(4, seconds - 1))
+                print(json.dumps(run), flush=True)
+                row = {**row, **{f"{kind}_{key}": value for key, value in run.items()}}
+            rows.append(row)
+        summary = {"calls": calls, "seconds": seconds, "rounds": rounds, **found}
+        for key in ["floor_pair_us", "floor_pair_stamped_us", "sipp_place_us", "sipp_answer_us", "ringwright_place_us",
+                    "ringwright_answer_us"]:
+            summary[key] = statistics.median(row[key] for row in rows)
+        summary["of_sipp_caller"] = round(summary["ringwright_place_us"] / summary["sipp_place_us"], 2)
+        summary["of_floor_pair"] = round(summary["ringwright_place_us"] / summary["floor_pair_us"], 2)
+        summary["sipp_failed"], summary["ringwright_failed"] = (sum(row[f"{kind}_failed"] or 0 for row in rows)
+                                                                for kind in ["sipp", "ringwright"])
+        last = rows[-1]
+        summary["answer_rss_kib_per_call"] = round(
+            (last["ringwright_server_rss_mb"] - last["ringwright_server_rss_before_mb"]) * 1e6 / 1024 / calls, 1)
+        told = ["lost", "received", "sent", "jitter_p99_ms", "slices", "late_slices", "skipped_ticks"]
+        summary.update({key: last[f"ringwright_{key}"] for key in told if f"ringwright_{key}" in last})
+        print("media:", json.dumps(summary), flush=True)
+        summaries.append(summary)
+    return summaries
 
 
 def sound(program, folder, calls, seconds):
@@ -449,10 +486,11 @@ def main():
     parser.add_argument("--calls", type=int, default=20000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rates", default="2000,4000,6000,8000,10000,12000,14000,16000")
-    parser.add_argument("--media-calls", type=int, default=500)
+    parser.add_argument("--media-calls", default="100,150,500", help="numbers of calls")
     parser.add_argument("--media-seconds", type=int, default=15)
     options = parser.parse_args()
     chosen = options.only or parts
+    media_calls = [int(count) for count in options.media_calls.split(",")]
     results = {"machine": {"cores": os.cpu_count(), "kernel": os.uname().release}}
     with tempfile.TemporaryDirectory() as folder:
         if "signaling" in chosen:
@@ -470,10 +508,10 @@ def main():
         if "overload" in chosen:
             results["overload"] = overload(options.program, folder, options.rate, options.calls, options.rounds)
         if "media" in chosen:
-            results["media"] = media(options.program, folder, options.media_calls, options.media_seconds)
+            results["media"] = media(options.program, folder, media_calls, options.media_seconds, options.rounds)
         if "sound" in chosen:
             media_bench = os.path.join(os.path.dirname(options.program), "MediaBench")
-            results["sound"] = sound(media_bench, folder, options.media_calls, options.media_seconds)
+            results["sound"] = sound(media_bench, folder, max(media_calls), options.media_seconds)
     print(json.dumps(results, indent=1))
 
 
