@@ -6,7 +6,9 @@ import Reactor
 import Testing
 
 @Suite struct MediaClockTests {
-    @Test("sessions share a row until it is full, then all rows alike", arguments: [(1, 1), (128, 1), (129, 2), (512, 4), (600, 4)])
+    @Test(
+        "sessions share a row until it is full, then all rows alike",
+        arguments: [(1, 1), (128, 1), (129, 2), (512, 4), (600, 4)])
     func rows(sessions: Int, rows: UInt64) throws {
         let world = MediaWorld(ports: 20000...21399)
         let peer = try RawPeer(world.loop)
