@@ -31,10 +31,11 @@ import Testing
             onIncoming: { call in call.loop.spawn { try? await call.answer() } })
         let callers = try world.engine(at: "192.0.2.2")
         let call = try callers.shard(0).place(CallRequest(target: "sip:bot@192.0.2.1"))
-        world.loop.run(for: .seconds(1))
+        for _ in 0..<200 where server.mediaCounters.sessions == 0 { world.loop.run(for: .milliseconds(5)) }
         // Garbage while the source is still looked for, and a call for which no port is left.
         let stranger = try world.loop.bindDatagram(to: SocketAddress("198.51.100.1:9")!)
         [0xFF, 0xFF].withUnsafeBytes { stranger.send($0, to: SocketAddress("192.0.2.1:20000")!) }
+        world.loop.run(for: .seconds(1))
         _ = try callers.shard(0).place(CallRequest(target: "sip:bot@192.0.2.1"))
         world.loop.run(for: .seconds(11))
         stranger.close()
