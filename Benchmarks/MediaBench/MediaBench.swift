@@ -105,20 +105,35 @@ enum MediaBench {
     }
 
     /// Waits; of bridged sessions it looks meanwhile when the same packet came to the leg and to the far end behind it, by the kernel's
-    /// stamps. The two looks may be at packets that follow each other: those samples are left out.
+    /// stamps, in microseconds.
     static func watch(_ plan: Plan, _ sessions: [MediaSession], _ loop: EventLoop) async throws -> [Double]? {
         guard plan.isBridged else {
             try await loop.sleep(for: .seconds(Int64(plan.seconds)))
             return nil
         }
+        let chains = Array(stride(from: 0, to: sessions.count - 3, by: 4))
         var delays: [Double] = []
         for _ in 0..<plan.seconds * 5 {
-            try await loop.sleep(for: .milliseconds(200))
-            for index in stride(from: 0, to: sessions.count - 3, by: 4) {
-                let delay = (sessions[index + 3].lastHeard - sessions[index + 1].lastHeard).nanoseconds
-                if (0..<10_000_000).contains(delay) { delays.append(Double(delay) / 1000) }
+            try await loop.sleep(for: .milliseconds(180))
+            let atLeg = chains.map { sessions[$0 + 1].lastHeard }
+            var waiting = Array(chains.indices)
+            // A player's port is read once a packet time: what has come to the leg is with it now, or after its next tick.
+            for wait in [Duration.zero, .milliseconds(20)] {
+                if wait > .zero { try await loop.sleep(for: wait) }
+                waiting.removeAll { chain in
+                    let delay = (sessions[chains[chain] + 3].lastHeard - atLeg[chain]).nanoseconds
+                    guard (0..<10_000_000).contains(delay) else { return false }
+                    delays.append(Double(delay) / 1000)
+                    return true
+                }
             }
         }
+        guard delays.count > plan.seconds * chains.count else { throw TooFewSamples(count: delays.count) }
         return delays
+    }
+
+    /// Less than a fifth of the packets that were looked at were seen at both.
+    struct TooFewSamples: Error {
+        let count: Int
     }
 }

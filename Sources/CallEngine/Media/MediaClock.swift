@@ -1,5 +1,6 @@
-// The beat of a loop's media. Each session is called once a packet time (10 to 60 ms); the sessions are spread over slices of 5 ms,
-// so that a full tick is never one long turn of the loop. One timer drives all of it, and none runs without sessions.
+// The beat of a loop's media. Each session is called once a packet time (10 to 60 ms), in a slice of 5 ms. Sessions share a slice until
+// it is full, since each is a wake-up of the loop; then they are spread, so that no tick is one long turn of it. One timer drives all
+// of it, and none runs without sessions.
 //
 //   slice     0    1    2    3    4    5              a session with 20 ms in slice 1 comes again in 5, 9, …
 //   late      a slice that begins more than one slice after its time is counted; at most 100 ms are caught up with packets,

@@ -2,7 +2,9 @@
 //
 //   the port of RTCP     is read when something comes until the first report has told how much of the stream's beginning was lost, for
 //                        which it has to be seen between the packets before and behind it; then before each report of ours: a wake-up
-//                        of the loop costs more than all else about a report, and the kernel tells when it came
+//                        of the loop costs more than all else about a report, and the kernel tells when it came. Who floods it gets it
+//                        read on arrival again: what nobody reads would fill the socket and keep the far side's reports out
+//   one port for both    its RTCP comes with the RTP, and the other port is left alone
 
 import Audio
 import Basics
@@ -11,6 +13,9 @@ import Reactor
 import SDP
 
 extension MediaSession {
+    /// What may come between two reports of ours, which are 7.5 seconds apart at most; more is a flood.
+    private static let mostReports = 16
+
     func nextReportDelay() -> Duration {
         RTCPInterval.next(isFirst: !hasReported, chance: UInt32(truncatingIfNeeded: services.randomBits()))
     }
@@ -28,7 +33,8 @@ extension MediaSession {
     }
 
     private func readReports() {
-        if ports.rtcp.reading == .onDrain { ports.rtcp.drain() }
+        guard ports.rtcp.reading == .onDrain else { return }
+        if ports.rtcp.drain() > Self.mostReports { ports.rtcp.reading = .onArrival }
     }
 
     /// Nothing is said of a stream that never began.
@@ -90,7 +96,7 @@ extension MediaSession {
             let hearing = farHearing()
             if let info = packet.senderInfo, let ssrc = packet.ssrc, hearing.unheardStart == nil {
                 hearing.unheardStart = reception?.statistics.unheardStart(sent: info.packetCount, by: ssrc)
-                if hearing.unheardStart != nil, trace == nil { ports.rtcp.reading = .onDrain }
+                if hearing.unheardStart != nil, trace == nil, !agreement.rtcpMux { ports.rtcp.reading = .onDrain }
             }
             if packet.ssrc != nil { hearing.reports += 1 }
             if let report = packet.report(about: stream.ssrc) {

@@ -1,9 +1,10 @@
 // Once the source is fixed, the RTP socket is connected to it: the kernel keeps the route, which makes sending cheaper by a tenth, and
 // drops what others send. The next offer/answer opens it to everybody again.
 //
-//   exchange               open for `SourceLatch.window` at most; packets from elsewhere are judged and counted by the latch
-//   fixed, window over     connected, unless we do not send, or the kernel would take packets at another address than we told
-//   exchange, close        not connected
+//   exchange                  open until the source is fixed, for `SourceLatch.window` at most; packets from elsewhere are judged and
+//                             counted by the latch
+//   fixed, or window over     connected, unless we do not send, or the kernel would take packets at another address than we told
+//   next exchange, close      not connected
 
 import Basics
 import RTP
