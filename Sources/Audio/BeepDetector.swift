@@ -18,6 +18,8 @@ package final class BeepDetector {
     /// A tone that has ended, and the quiet blocks since then.
     private var ended: (blocks: Int, bin: Double, quiet: Int)?
     private var tracker = LevelTracker(threshold: -42, margin: 12)
+    /// Where a tone may lie that is no beep, in Hz.
+    private let others: [ClosedRange<Double>]
 
     private static let half = 128
     /// Blocks of 16 ms: from 150 ms to 3 s.
@@ -26,10 +28,21 @@ package final class BeepDetector {
     private static let quiet = 6
     /// Where a beep lies, in Hz.
     private static let range = 350.0...2600
+    /// Frequencies of less distance are one peak, in Hz.
+    private static let width = 100.0
+    /// By how much a tone may be off, with what the peak's place may be, in Hz.
+    private static let tolerance = 25.0
     /// The part of the energy that lies in the one peak.
     private static let share: Float = 0.95
 
-    package init() {}
+    /// - Parameter tones: sets of frequencies that sound together, in Hz: what sounds like one of them is that tone and no beep. A beep is
+    ///   known by its end, and the first sound of a cadence ends before the cadence is known.
+    package init(except tones: [[Double]] = []) {
+        others = tones.compactMap { set in
+            guard let lowest = set.min(), let highest = set.max(), highest - lowest <= Self.width else { return nil }
+            return lowest - Self.tolerance...highest + Self.tolerance
+        }
+    }
 
     package func process(_ samples: UnsafeBufferPointer<Int16>, _ report: (Beep) -> Void) {
         blocks.take(samples) { look(report) }
@@ -55,8 +68,10 @@ package final class BeepDetector {
             ended = nil
         } else if tone.quiet + 1 >= Self.quiet {
             ended = nil
+            let frequency = tone.bin * 8000 / 256
+            if others.contains(where: { $0.contains(frequency) }) { return }
             // The blocks at its ends hold half of it.
-            report(Beep(frequency: tone.bin * 8000 / 256, length: .milliseconds(tone.blocks * 16 + 8)))
+            report(Beep(frequency: frequency, length: .milliseconds(tone.blocks * 16 + 8)))
         } else {
             ended?.quiet += 1
         }

@@ -31,6 +31,18 @@ package struct TonePlan: Hashable, Sendable {
         }
     }
 
+    /// The frequencies, in Hz, of each sound that a pause of 100 ms or more follows: it may be taken for something of its own.
+    package var soundsBeforePauses: [[Double]] {
+        Name.allCases.flatMap { name in
+            let elements = self[name].elements
+            return elements.indices.compactMap { index -> [Double]? in
+                let next = elements[(index + 1) % elements.count]
+                let isPause = next.frequencies.isEmpty && next.duration ?? .zero >= .milliseconds(100)
+                return isPause && !elements[index].frequencies.isEmpty ? elements[index].frequencies : nil
+            }
+        }
+    }
+
     /// All plans, by country code.
     package static let all: [TonePlan] = rows.map { row in
         guard let dial = Tone(row.1), let ringback = Tone(row.2), let busy = Tone(row.3), let congestion = Tone(row.4),

@@ -56,6 +56,8 @@ import Testing
         ("fax", "answers, { tone: [ 1100 ], for: 500ms }", "fax"),
         ("beep", "answers, { says: 12s }, { tone: [ 1000 ], for: 400ms }, { waits: 1s }", "beep"),
         ("beep", "answers, { says: 1s }, { tone: [ 1000 ], for: 4s }, { waits: 40s }", "nothing"),
+        ("[ beep, tone ]", "answers, { tone: [ 1000 ], for: 400ms }, { waits: 1s }", "beep"),
+        ("{ what: [ beep, machine, tone ], tone: { frequencies: [ 700 ] } }", "answers, { tone: [ 700 ], for: 400ms }", "tone"),
         ("speech", "answers, { waits: 2s }, { says: 1s }", "speech"),
         ("{ what: silence, for: 3s }", "answers, { says: 2s }, { waits: 5s }", "silence"),
         ("tone", "answers, { tone: busy }", "tone"),

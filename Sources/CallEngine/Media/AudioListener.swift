@@ -35,9 +35,11 @@ final class AudioListener {
             return (1...4).contains(set.count) && set.allSatisfy { $0 > 0 && $0 < most }
         }
         tones = sets.isEmpty ? nil : ToneDetector(sets.map { request.tones[$0] }, rate: Self.rate)
-        progress = request.progress.flatMap(TonePlan.country).map { CallProgressDetector($0) }
+        let plan = request.progress.flatMap(TonePlan.country)
+        progress = plan.map { CallProgressDetector($0) }
         fax = request.fax ? FaxDetector() : nil
-        beep = request.beep || request.answerer != nil ? BeepDetector() : nil
+        let others = request.tones + (plan?.soundsBeforePauses ?? [])
+        beep = request.beep || request.answerer != nil ? BeepDetector(except: others) : nil
         answerer = request.answerer.map { (SoundBlocks(), AnswererJudge($0)) }
         reference = request.reference.map { path in
             ReferenceListener(path, services: services) { [weak listening] in listening?.onEvent?($0) }

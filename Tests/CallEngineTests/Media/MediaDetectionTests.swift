@@ -93,6 +93,42 @@ import Testing
         #expect(events.count == 1)
     }
 
+    /// A beep is known by its end, and a cadence has to come again before it is known.
+    @Test(
+        "the first sound of a tone that is listened for is no beep, nor a machine's",
+        arguments: [
+            ("us", "ringback"), ("us", "busy"), ("de", "ringback"), ("de", "busy"), ("gb", "ringback"), ("sg", "ringback"),
+            ("it", "dial"), ("fr", "info"), ("fi", "info"), ("es", "info"), ("nz", "info")
+        ])
+    func firstSound(country: String, name: String) throws {
+        var request = ListenRequest(progress: country)
+        request.beep = true
+        request.answerer = AnswererSettings()
+        let events = try heard(request, [.countryTone(name: name, country: country)], seconds: 9, loops: true)
+        let isMachine = events.contains {
+            if case .answerer(let verdict, _) = $0.event { verdict.reason == .beep } else { false }
+        }
+        let isBeep = events.contains { if case .beep = $0.event { true } else { false } }
+        #expect(!isMachine && !isBeep, "\(events)")
+        let isKnown = events.contains { if case .progress(let names, _) = $0.event { names.contains(name) } else { false } }
+        #expect(isKnown, "\(events)")
+    }
+
+    @Test("other beeps are found while tones are listened for", arguments: [850.0, 1000, 1400, 2000], ["us", "de", "gb"])
+    func beepBesideTones(frequency: Double, country: String) throws {
+        var request = ListenRequest(tones: [[700], [440, 480]], progress: country)
+        request.beep = true
+        let events = try heard(
+            request,
+            [
+                .tone(frequencies: [700], cadence: [.milliseconds(500), .seconds(1)], level: -13),
+                .tone(frequencies: [frequency], cadence: [.milliseconds(500), .seconds(1)], level: -13)
+            ], seconds: 3)
+        let beeps = events.compactMap { if case .beep(let frequency, _, _) = $0.event { frequency } else { nil } }
+        #expect(beeps.count == 1 && abs(beeps[0] - frequency) < 20, "\(events)")
+        #expect(events.contains { if case .tone([700], _) = $0.event { true } else { false } })
+    }
+
     @Test func aBeepAtOnceIsAMachinesAndSilenceIsNobodys() throws {
         var request = ListenRequest()
         request.answerer = AnswererSettings()
