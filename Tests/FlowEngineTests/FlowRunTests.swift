@@ -299,27 +299,6 @@ func runCases(_ text: String) throws {
             """)
     }
 
-    @Test func recordingsAreConfined() throws {
-        try run(
-            """
-            flow: t
-            vars: { name: ../../etc/passwd }
-            sections:
-              main:
-                - answer
-                - record: { to: "${name}", on: { failed: { log: "${result.error}" } } }
-                - record: { to: call.wav, background: true, stereo: true }
-                - wait: 3s
-                - record: pause
-                - record: resume
-                - record: stop
-                - hangup
-            always: [ { log: "${recording.file} ${recording.length} ${recording.complete}" } ]
-            cases:
-              - { name: x, expect: [ { logged: leads out of its folder }, { logged: call.wav 3s true }, { recorded: call.wav } ] }
-            """)
-    }
-
     @Test func bargeInOfPlayLeavesTheKeyForCollect() throws {
         try run(
             """

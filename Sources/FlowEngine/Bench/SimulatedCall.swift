@@ -350,7 +350,10 @@ package final class SimulatedCall: CallControl {
         recording.stopRecorder = { [weak recording, loop] in
             let length = loop.now - began
             let bytes = 44 + Int(length.milliseconds) * 16
-            recording?.finish(RecordingResult(path: request.path, length: length, bytes: bytes, complete: true))
+            // The file is closed elsewhere.
+            loop.schedule(after: .milliseconds(1)) {
+                recording?.finish(RecordingResult(path: request.path, length: length, bytes: bytes, complete: true))
+            }
         }
         recordings.append(recording)
         return recording

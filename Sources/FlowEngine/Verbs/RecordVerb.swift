@@ -74,7 +74,9 @@ package struct RecordVerb: Verb {
             let current = try current(run)
             run.root.backgroundRecording = nil
             current.recording.stop()
-            return .done
+            // The next step may send the file, or tell its length.
+            try await run.root.whenClosed(current.recording)
+            return StepResult(value: run.root.recording)
         }
         guard let target else { throw FlowError("record: no file") }
         let path = try run.path(target, under: run.environment.recordingsFolder)
@@ -145,7 +147,6 @@ package struct RecordVerb: Verb {
         }
         let reason = try await over.wait()
         recording.stop()
-        // The file is closed on the recorder's thread.
         try await run.root.whenClosed(recording)
         return reason
     }
@@ -179,10 +180,14 @@ extension FlowRun {
         if pendingRecordings == 0 { allClosed?.resume(returning: ()) }
     }
 
+    /// Waits until the file of a recording that was stopped is closed, on the recorder's thread; 5 s at most.
     func whenClosed(_ recording: Recording) async throws {
         guard recording.result == nil else { return }
         let closed = Waiter<Void>()
-        allClosed = closed
+        recording.onEnd = { [told = recording.onEnd] result in
+            told?(result)
+            closed.resume(returning: ())
+        }
         let timer = loop.schedule(after: .seconds(5)) { closed.resume(returning: ()) }
         defer { timer.cancel() }
         try await closed.wait()
