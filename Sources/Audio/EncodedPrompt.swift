@@ -37,10 +37,12 @@ package final class EncodedPrompt: Sendable {
         boundaries.reserveCapacity(packets + 1)
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: codec.maximumBytes(forSamples: frame)) { payload in
             var last = [Int16](repeating: 0, count: frame)
-            // Encoders remember: what is played over and over is encoded as it follows itself.
-            for packet in (isLooped ? -packets : 0)..<packets {
+            // Encoders remember: what is played over and over is encoded as it follows itself; G.722's predictors take half a second.
+            let settling = codec == .g722 ? 500 : 0
+            let rounds = isLooped && packets > 0 ? max(1, settling / (packets * packetTime)) : 0
+            for packet in -rounds * packets..<packets {
                 let isKept = packet >= 0
-                let packet = isKept ? packet : packet + packets
+                let packet = isKept ? packet : (packet + rounds * packets) % packets
                 let range = min(packet * frame, count)..<min((packet + 1) * frame, count)
                 let octets: Int
                 if range.count == frame {
@@ -87,6 +89,12 @@ package final class EncodedPrompt: Sendable {
             parameters.isDiscontinuous = false
             encoded = .opus(parameters)
             pauses = 400 / packetTime - 1
+        }
+        if case .g722 = codec {
+            // Payloads of a stream, and not one over and over, which would take the decoder's state elsewhere.
+            let samples = G722Silence.samples(codec.samples(inMilliseconds: packetTime) * 25)
+            return EncodedPrompt(
+                AudioClip(samples: samples, rate: codec.sampleRate), codec: codec, packetTime: packetTime, isLooped: true)
         }
         // Encoders with a memory take a while before silence is all that they say.
         let settled = EncodedPrompt(

@@ -157,6 +157,7 @@ extension MediaSession {
         packetTime = time
         silence = services.silence(codec, packetTime: time)
         silencePacket = 0
+        seam = codec == .g722 ? G722Seam() : nil
         unitsPerTick = agreed.ticks(inMilliseconds: time)
         clockPeriod = time / MediaClock.sliceMilliseconds
         if eventSender?.isIdle == true { eventSender = nil }

@@ -51,7 +51,9 @@ extension MediaSession {
         if eventSender != nil, sendEvent() { return }
         if let sound = keySound {
             keySound?.packet += 1
-            send(octets: sound.prompt.copyPayload(sound.packet, to: services.payload), at: now)
+            send(
+                octets: sound.prompt.copyPayload(sound.packet, to: services.payload), of: .key, isJoint: sound.packet == 0,
+                at: now)
             if sound.packet + 1 >= sound.prompt.packetCount {
                 keySound = nil
                 keyWaiter?.resume(returning: true)
@@ -60,12 +62,12 @@ extension MediaSession {
         }
         guard maySend else { return }
         if let mixer {
-            if let octets = nextMixed(mixer) { return send(octets: octets, at: now) }
+            if let octets = nextMixed(mixer) { return send(octets: octets, of: .mix, at: now) }
             guard !isClosed else { return }
         } else if let player {
             switch player.next(to: services.payload) {
             case .payload(let octets):
-                send(octets: octets, at: now)
+                send(octets: octets, of: .prompt, isJoint: player.isJoint, at: now)
                 if player.isOver { end(player, .finished) }
                 return
             case .silence:
@@ -78,7 +80,8 @@ extension MediaSession {
                 guard !isClosed else { return }
             }
         }
-        if let octets = nextForeign() ?? nextOfConference() { return send(octets: octets, at: now) }
+        if let octets = nextForeign() { return send(octets: octets, of: .foreign, at: now) }
+        if let octets = nextOfConference() { return send(octets: octets, of: .conference, at: now) }
         if let bridge, bridge.fills(self) == false { return }
         if echo != nil { return }
         if settings.idle == .silence { sendSilence(at: now) }
@@ -88,12 +91,16 @@ extension MediaSession {
         if comfortNoise != nil { return sendPause(at: now) }
         let octets = silence.copyPayload(silencePacket, to: services.payload)
         silencePacket = silencePacket + 1 == silence.packetCount ? 0 : silencePacket + 1
-        send(octets: octets, at: now)
+        send(octets: octets, of: .silence, at: now)
     }
 
     /// A frame of our own stream, which lies in `services.payload`; one without octets is a pause.
-    private func send(octets: Int, at now: Instant) {
+    /// - Parameter isJoint: it was encoded apart from the one before of the same source.
+    private func send(octets: Int, of source: G722Seam.Source, isJoint: Bool = false, at now: Instant) {
         guard maySend, octets > 0 else { return }
+        if let seam {
+            seam.pass(UnsafeMutableRawBufferPointer(rebasing: services.payload[..<octets]), of: source, isJoint: isJoint)
+        }
         let timestamp = stream.timestamp
         transmit(stream.audio(payloadType: sendPayload, octets: octets), octets: octets)
         guard let recorder else { return }
@@ -103,6 +110,7 @@ extension MediaSession {
 
     /// Sends a packet whose payload lies elsewhere.
     func transmit(_ header: RTPHeader, _ payload: UnsafeRawBufferPointer) {
+        if let seam, header.payloadType == sendPayload { seam.passed(payload) }
         services.payload.copyMemory(from: payload)
         transmit(header, octets: payload.count)
     }

@@ -62,6 +62,8 @@ package final class MediaSession {
     @exclusivity(unchecked) private(set) var playerPlace = ObjectPlace(nil)
     @exclusivity(unchecked) private(set) var receptionPlace = ObjectPlace(nil)
     @exclusivity(unchecked) var recorder: CallRecorder?
+    /// nil but with G.722.
+    @exclusivity(unchecked) var seam: G722Seam?
     /// nil costs nothing.
     @exclusivity(unchecked) var trace: CallTrace?
     @exclusivity(unchecked) var inband: DTMFReceiver?

@@ -26,6 +26,8 @@ final class PromptPlayer {
     /// The encoded item that plays now, and its end: a tick within it looks at nothing else.
     @exclusivity(unchecked) private var current: EncodedPrompt?
     @exclusivity(unchecked) private var currentEnd = 0
+    /// The frame that was given last was not encoded as what follows the one before.
+    @exclusivity(unchecked) private(set) var isJoint = false
     private var packetTime: Int
     let playback: Playback
     /// A source cannot be played, for this reason.
@@ -164,7 +166,10 @@ final class PromptPlayer {
 
     /// The frame of this tick; a payload is written to `output`.
     func next(to output: UnsafeMutableRawBufferPointer) -> PlayedFrame {
-        if packet < currentEnd, let current { return step(.payload(octets: current.copyPayload(packet, to: output))) }
+        if packet < currentEnd, let current {
+            isJoint = false
+            return step(.payload(octets: current.copyPayload(packet, to: output)))
+        }
         return nextOfItems(to: output)
     }
 
@@ -183,10 +188,11 @@ final class PromptPlayer {
             }
             switch items[index] {
             case .pending: return .notYet
-            case .prompt(let prompt) where packet < prompt.packetCount: return enter(prompt, output)
+            case .prompt(let prompt) where packet < prompt.packetCount: return enter(prompt, output, isJoint: true)
             case .endless(let prompt):
                 if packet >= prompt.packetCount { packet = 0 }
-                return enter(prompt, output)
+                // The first packet follows the last one.
+                return enter(prompt, output, isJoint: current !== prompt)
             case .silence(let packets) where packet < packets: return step(.silence)
             default:
                 index += 1
@@ -197,7 +203,8 @@ final class PromptPlayer {
         return .over
     }
 
-    private func enter(_ prompt: EncodedPrompt, _ output: UnsafeMutableRawBufferPointer) -> PlayedFrame {
+    private func enter(_ prompt: EncodedPrompt, _ output: UnsafeMutableRawBufferPointer, isJoint: Bool) -> PlayedFrame {
+        self.isJoint = isJoint
         current = prompt
         currentEnd = prompt.packetCount
         return step(.payload(octets: prompt.copyPayload(packet, to: output)))

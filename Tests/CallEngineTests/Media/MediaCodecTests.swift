@@ -193,4 +193,37 @@ import Testing
         }
         world.end()
     }
+
+    /// Encoded once each, they are heard one behind the other: the second is 30 dB quieter.
+    @Test("what plays behind another sound in G.722 begins as loud as it is", arguments: [false, true]) func quietBehindLoud(
+        isCut: Bool
+    ) throws {
+        let world = MediaWorld(seed: 4)
+        let peer = try RawPeer(world.loop)
+        let (session, _) = try world.answering(peer.description(formats: "9"), codecs: ["g722"])
+        let loud = AudioSource.tone(frequencies: [1000], cadence: isCut ? [] : [.milliseconds(400)], level: -4)
+        let quiet = AudioSource.tone(frequencies: [425], cadence: [], level: -34)
+        if isCut {
+            let first = session.play(PlaybackRequest([loud]))
+            world.run(.milliseconds(400))
+            first.stop()
+            _ = session.play(PlaybackRequest([quiet]))
+        } else {
+            _ = session.play(PlaybackRequest([loud, quiet]))
+        }
+        world.run(.milliseconds(600))
+        let decoder = FrameDecoder(.g722, rate: 16000)
+        let levels = peer.packets.map { packet in
+            withUnsafeTemporaryAllocation(of: Int16.self, capacity: 320) { samples in
+                let count = packet.payload.withUnsafeBytes { decoder.decode($0, into: samples) }
+                return Decibels.level(of: UnsafeBufferPointer(rebasing: samples[..<count]))
+            }
+        }
+        // The first frame behind the loud ones has the end of them, which the band filters hold back.
+        let last = try #require(levels.lastIndex { $0 > -8 })
+        let behind = levels[(last + 2)...].prefix(8)
+        #expect(behind.count == 8 && behind.allSatisfy { abs($0 + 34) < 6.5 }, "\(levels)")
+        peer.close()
+        world.end()
+    }
 }

@@ -1,0 +1,115 @@
+// Where two streams of G.722 meet that were encoded apart. Step sizes and predictors of a G.722 decoder follow from all that it has heard. A prompt is
+// encoded once for all calls; behind a loud end of another one its beginning would be heard up to 25 dB too loud, and it takes about
+// 100 ms until the decoder's state is that of its own encoder. So the first 100 ms behind such a joint are encoded anew for the one call.
+//
+//   joint            decode the last 200 ms that were sent, and encode what came out: an encoder in the state of the far end's decoder
+//   100 ms           each payload is decoded by itself and encoded by that encoder: 5 µs a frame of 20 ms
+//   behind           payloads go out as they are again
+//
+// Behind 100 ms of our silence nothing is needed: all encoders begin in the state that it leaves (G722StreamEncoder).
+
+/// What goes out as one stream of G.722. Belongs to one session.
+package final class G722Seam {
+    /// What a payload is of. Payloads of one kind follow each other, but for what `isJoint` says.
+    package enum Source: Sendable {
+        case silence, key, prompt, mix, conference, foreign
+    }
+
+    private var latest: Source?
+    /// The last octets that were sent: `history` or more.
+    private var sent: [UInt8] = []
+    /// Octets of silence that were sent last.
+    private var silent = 0
+    /// Octets that are still to be encoded anew.
+    private var left = 0
+    private var coders: (decoder: G722StreamDecoder, encoder: G722StreamEncoder)?
+
+    /// Octets a millisecond.
+    private static let rate = 8
+    private static let history = 200 * rate
+    private static let length = 100 * rate
+    private static let settled = 100 * rate
+
+    package init() {
+        sent.reserveCapacity(2 * Self.history + Self.settled)
+    }
+
+    /// Each payload passes here before it is sent, and may be changed; its length stays.
+    /// - Parameter isJoint: it was not encoded as what follows the payload before, though it is of the same source.
+    package func pass(_ payload: UnsafeMutableRawBufferPointer, of source: Source, isJoint: Bool) {
+        let isNew = isJoint || source != latest
+        latest = source
+        if source == .silence {
+            end()
+            silent += payload.count
+        } else {
+            if isNew { silent < Self.settled ? begin() : end() }
+            silent = 0
+            if left > 0 { change(payload) }
+        }
+        note(UnsafeRawBufferPointer(payload))
+    }
+
+    /// A payload was sent that another encoder made and none may change: what follows it is a joint.
+    package func passed(_ payload: UnsafeRawBufferPointer) {
+        latest = nil
+        silent = 0
+        end()
+        note(payload)
+    }
+
+    private func note(_ payload: UnsafeRawBufferPointer) {
+        sent.append(contentsOf: payload)
+        if sent.count > 2 * Self.history { sent.removeFirst(sent.count - Self.history) }
+    }
+
+    private func begin() {
+        let encoder = G722StreamEncoder(rate: 16000, isSettled: false)
+        let farEnd = G722StreamDecoder(rate: 16000)
+        sent.withUnsafeBytes { sent in
+            Self.decode(UnsafeRawBufferPointer(rebasing: sent.suffix(Self.history)), farEnd) { samples, scratch in
+                _ = encoder.encode(samples, into: scratch)
+            }
+        }
+        let decoder = G722StreamDecoder(rate: 16000)
+        Self.settling.withUnsafeBytes { Self.decode($0, decoder) { _, _ in } }
+        coders = (decoder, encoder)
+        left = Self.length
+    }
+
+    /// What a stream that comes next was encoded behind.
+    private static let settling: [UInt8] = {
+        let encoder = G722StreamEncoder(rate: 16000, isSettled: false)
+        let samples = G722Silence.samples(G722StreamEncoder.settlingOctets * 2)
+        return [UInt8](unsafeUninitializedCapacity: G722StreamEncoder.settlingOctets) { bytes, count in
+            count = samples.withUnsafeBufferPointer { encoder.encode($0, into: bytes) }
+        }
+    }()
+
+    private func end() {
+        left = 0
+        coders = nil
+    }
+
+    private func change(_ payload: UnsafeMutableRawBufferPointer) {
+        guard let (decoder, encoder) = coders else { return }
+        Self.decode(UnsafeRawBufferPointer(payload), decoder) { samples, _ in
+            _ = encoder.encode(samples, into: payload.bindMemory(to: UInt8.self))
+        }
+        left -= payload.count
+        if left <= 0 { end() }
+    }
+
+    /// Gives the samples, and room for as many octets.
+    private static func decode(
+        _ payload: UnsafeRawBufferPointer, _ decoder: G722StreamDecoder,
+        _ use: (UnsafeBufferPointer<Int16>, UnsafeMutableBufferPointer<UInt8>) -> Void
+    ) {
+        withUnsafeTemporaryAllocation(of: Int16.self, capacity: payload.count * 2) { samples in
+            let count = decoder.decode(payload, into: samples)
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: payload.count) {
+                use(UnsafeBufferPointer(rebasing: samples[..<count]), $0)
+            }
+        }
+    }
+}
