@@ -170,6 +170,30 @@ import Testing
                     """), 9)
     }
 
+    @Test("whom a key has put on hold is taken back when the bridge ends, unless the flow has left it") func heldByAKey() throws {
+        let loaded = load(
+            "{ to: \"sip:a@h\", keys: { \"*1\": park, \"*2\": away } }", after: "say: \"behind\"\n    - hangup",
+            sections: """
+                  park:
+                    - hold
+                  away:
+                    - hold
+                    - goto: later
+                  later:
+                    - wait: 1s
+                """,
+            cases: """
+                cases:
+                  - { name: ends, bridges: { "*": { answers: 1s, talks: 9s } }, caller: [ { waits: 3s }, { press: "*1" } ], expect: [ held ] }
+                  - { name: leaves, bridges: { "*": { answers: 1s, talks: 9s } }, caller: [ { waits: 3s }, { press: "*2" } ], expect: [ held ] }
+                """)
+        #expect(loaded.errors == [])
+        let holds = FlowBench.run(try #require(loaded.flow)).map { result in
+            result.transcript.compactMap { $0.split(separator: " ").last }.filter { ["hold", "unhold", "behind"].contains($0) }
+        }
+        #expect(holds == [["hold", "unhold", "behind"], ["hold"]])
+    }
+
     @Test func aLimitEndsTheTalkAfterAWarning() throws {
         try expectAllPass(
             load(

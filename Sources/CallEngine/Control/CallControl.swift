@@ -48,7 +48,10 @@ package protocol CallControl: AnyObject {
     /// re-INVITE with `sendonly`, playing `music` (nil: silence) to the held side. Before the answer by UPDATE, where the other side takes
     /// that and the early media was acknowledged by PRACK.
     func hold(music: AudioSource?) async throws
+    /// Nothing happens to a call that is not held.
     func unhold() async throws
+    /// `hold` has succeeded, and `unhold` not since.
+    var isHeldByUs: Bool { get }
 
     /// Sends the far side away to another target by REFER, and returns when that is done or failed. After `transferred` hang up.
     func transfer(_ request: TransferRequest) async throws -> TransferResult

@@ -51,7 +51,7 @@ package final class SimulatedCall: CallControl {
     var room: (String) -> RoomBehaviour = { _ in RoomBehaviour() }
     package internal(set) var participation: Participation?
     var rotation = 0
-    private(set) var isHeld = false
+    package private(set) var isHeldByUs = false
     private(set) var wasHeld = false
     private(set) var finalStatus = 0
     private(set) var redirectedTo: [String] = []
@@ -249,13 +249,14 @@ package final class SimulatedCall: CallControl {
     }
 
     package func hold(music: AudioSource?) async throws {
-        isHeld = true
+        isHeldByUs = true
         wasHeld = true
         onAction?("hold")
     }
 
     package func unhold() async throws {
-        isHeld = false
+        guard isHeldByUs else { return }
+        isHeldByUs = false
         onAction?("unhold")
     }
 

@@ -73,6 +73,16 @@ package struct BridgeVerb: Verb {
         return shape
     }
 
+    /// A key may have put the caller on hold; whom he was to wait for is gone.
+    private func release(_ run: FlowRun) async throws {
+        guard run.call.isHeldByUs, !run.call.state.isEnded else { return }
+        do {
+            try await run.call.unhold()
+        } catch let error as CallControlError {
+            run.emit(.warning("bridge: the caller stays on hold: \(error)", at: run.currentPlace))
+        }
+    }
+
     package func run(_ run: FlowRun) async throws -> StepResult {
         var resolved: [String] = []
         var shown: [String: String] = [:]
@@ -111,6 +121,7 @@ package struct BridgeVerb: Verb {
         let asides = FlowAsides(run)
         try extras.add(to: &request, run, asides)
         run.emit(.bridging(resolved.map { shown[$0] ?? $0 }))
+        let wasHeld = run.call.isHeldByUs
         let result = try await run.call.bridge(request)
         run.emit(.bridged(target: shown[result.target] ?? result.target, outcome: result.outcome.rawValue, status: result.status))
         // A target that is not shown may be in the reason.
@@ -118,6 +129,7 @@ package struct BridgeVerb: Verb {
             run.emit(.warning("bridge: \(result.detail)", at: run.currentPlace))
         }
         if let departure = asides.departure { throw departure }
+        if !wasHeld { try await release(run) }
         return StepResult(
             value: .object([
                 "outcome": .string(result.outcome.rawValue), "target": .string(result.target),
