@@ -345,6 +345,33 @@ import Testing
         #expect(unbound.machine.state == .ended)
     }
 
+    /// The binding of before is there until its time is over.
+    @Test(
+        "a line that stops while its refresh is out is unregistered, whatever the registrar says",
+        arguments: [(403, ""), (423, "Min-Expires: 7200"), (439, "Subject: x"), (503, "Retry-After: 9")])
+    func stopsDuringARefresh(status: Int, row: String) throws {
+        var bench = Bench()
+        try bench.start()
+        try bench.answer(200, Self.ours)
+        try bench.wake()
+        try bench.stop()
+        #expect(bench.requests.count == 2)
+        try bench.answer(status, row.isEmpty ? "Subject: x" : row)
+        #expect(bench.requests.count == 3 && bench.requests.last?.header("Expires") == "0")
+        try bench.answer(200)
+        #expect(bench.machine.state == .ended)
+        // One that does not answer is not asked again, nor is one that says that nothing is bound.
+        for isSilent in [true, false] {
+            var bench = Bench()
+            try bench.start()
+            try bench.answer(200, Self.ours)
+            try bench.wake()
+            try bench.stop()
+            try isSilent ? bench.fail(.noAnswer) : bench.answer(200, "\(Self.ours);expires=0")
+            #expect(bench.requests.count == 2 && bench.machine.state == .ended)
+        }
+    }
+
     @Test func anAnswerWithoutTheBindingIsAFailure() throws {
         var bench = Bench()
         try bench.start()

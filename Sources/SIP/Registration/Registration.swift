@@ -16,7 +16,7 @@
 //   kept      stop                         leaving   register        with an expiry of 0
 //   waiting   stop, still bound            leaving   register
 //             stop                         ended     ended
-//   asking    stop                         asking    then leaving or ended when the answer is there
+//   asking    stop                         asking    then leaving when the answer is there and a binding too, else ended
 //   leaving   401, 407 with an answer      leaving   register
 //             any other end                ended     ended
 // Anything else is absorbed and counted.
@@ -211,14 +211,15 @@ package struct Registration: Sendable {
     ) {
         guard repeats < Self.mostRepeats, let request = try? Message(parsing: sent),
             digest.challenged(by: response, request: request) == .retry
-        else { return fail(.credentials, nil, at: now, into: &actions) }
+        else { return fail(.credentials, response, at: now, into: &actions) }
         repeats += 1
         actions.append(.register)
     }
 
     private mutating func again(or response: Message, at now: Instant, into actions: inout [RegistrationAction]) {
+        if wantsStop { return leave(at: now, into: &actions) }
         guard repeats < Self.mostRepeats else {
-            return fail(.refused(status: response.status, reason: response.reasonPhrase), nil, at: now, into: &actions)
+            return fail(.refused(status: response.status, reason: response.reasonPhrase), response, at: now, into: &actions)
         }
         repeats += 1
         actions.append(.register)
@@ -238,7 +239,7 @@ package struct Registration: Sendable {
             return
         }
         let seconds = min(granted(by: response), 7 * Self.longestDemand)
-        guard seconds > 0 else { return fail(.notBound, nil, at: now, into: &actions) }
+        guard seconds > 0 else { return fail(.notBound, response, at: now, into: &actions) }
         let isNew = boundUntil == nil || failures > 0
         failures = 0
         sent = []
@@ -290,7 +291,10 @@ package struct Registration: Sendable {
         _ failure: RegistrationFailure, _ response: Message?, at now: Instant, into actions: inout [RegistrationAction]
     ) {
         sent = []
-        if state == .leaving || wantsStop { return end(into: &actions) }
+        if failure == .notBound { boundUntil = nil }
+        if state == .leaving { return end(into: &actions) }
+        // A registrar that refuses to hold the binding longer may still have it; one that says nothing would not hear of its end either.
+        if wantsStop { return response == nil ? end(into: &actions) : leave(at: now, into: &actions) }
         let pause = !failure.isTransient ? Self.refusedPause : hasOtherFlow ? Self.otherFlowPause : Self.transientPause
         let upper = min(pause.longest, pause.first * (1 << min(failures, 10)))
         var wait = Duration.nanoseconds(upper.nanoseconds / 1000 * Int64(tokens.number(in: 500...1000)))
@@ -301,7 +305,6 @@ package struct Registration: Sendable {
         failures += 1
         state = .waiting
         wake = now + wait
-        if failure == .notBound { boundUntil = nil }
         actions.append(.failed(failure, retryAfter: wait))
     }
 
