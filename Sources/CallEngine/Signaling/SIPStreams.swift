@@ -29,6 +29,11 @@ final class SIPStreams {
         /// Its first request has been looked at for an alias; what came of it.
         var wasAsked = false
         var alias: SocketAddress?
+        /// The peer sends no more, and waits for answers.
+        var isHalf = false
+        /// Requests that came and final answers that went.
+        var asked = 0
+        var answered = 0
 
         init(number: UInt32, stream: StreamConnection, peer: Peer, isOurs: Bool, at now: Instant) {
             self.number = number
@@ -95,13 +100,17 @@ final class SIPStreams {
 
     /// Sends by the hop's connection, by another one to the same peer, or by a new one. False when it could not even be queued.
     func send(_ bytes: UnsafeRawBufferPointer, to hop: Hop) -> Bool {
-        guard let entry = entry(for: hop) else { return false }
+        let answer = StreamAnswer(bytes)
+        guard let entry = entry(for: hop, isAnswer: answer != nil) else { return false }
         entry.lastUse = loop.now
-        return entry.stream.send(bytes)
+        let isQueued = entry.stream.send(bytes)
+        if answer == .final { entry.answered += 1 }
+        finishIfAnswered(entry)
+        return isQueued
     }
 
     /// Opens a stream to a peer when there is none.
-    func connect(to hop: Hop) { _ = entry(for: hop) }
+    func connect(to hop: Hop) { _ = entry(for: hop, isAnswer: false) }
 
     func closeAll() {
         sweeping?.cancel()
@@ -115,8 +124,9 @@ final class SIPStreams {
         byPeer.removeAll()
     }
 
-    private func entry(for hop: Hop) -> Entry? {
-        if let named = entries[hop.connection], named.peer.transport == hop.transport { return named }
+    private func entry(for hop: Hop, isAnswer: Bool) -> Entry? {
+        // An answer to a request of ours would not come by one that is half closed.
+        if let named = entries[hop.connection], named.peer.transport == hop.transport, isAnswer || !named.isHalf { return named }
         let peer = Peer(transport: hop.transport, address: hop.address, host: hop.host)
         return byPeer[peer].flatMap { entries[$0] } ?? aliased(hop) ?? open(peer, hop)
     }
@@ -159,6 +169,7 @@ final class SIPStreams {
         addresses.add(entry.hop, own: stream.localAddress, isAccepted: !isOurs)
         // The stream lets go of both when it ends, which it does by `closeAll` at the latest.
         stream.onReceive = { [self] in received($0, entry) }
+        stream.onPeerEnd = { [self] in halfClosed(entry) }
         stream.onClose = { [self] in closed(entry, $0) }
         sweep()
         return entry
@@ -172,6 +183,7 @@ final class SIPStreams {
             case .message(let message):
                 counters.received += 1
                 entry.hasSpoken = true
+                if message.isRequest, message.method != .ack { entry.asked += 1 }
                 if !entry.isOurs, !entry.wasAsked { lookForAlias(in: message, entry) }
                 onMessage?(message, entry.hop)
             case .ping:
@@ -189,9 +201,26 @@ final class SIPStreams {
         }
     }
 
+    /// The peer has said all (a shutdown of its side) and may still wait for answers: it gets them, for as long as anybody waits for one.
+    private func halfClosed(_ entry: Entry) {
+        forget(entry, .ended)
+        entry.isHalf = true
+        finishIfAnswered(entry)
+        sweep()
+    }
+
+    private func finishIfAnswered(_ entry: Entry) {
+        if entry.isHalf, entry.answered >= entry.asked { entry.stream.finish() }
+    }
+
     private func closed(_ entry: Entry, _ end: StreamEnd) {
         entries[entry.number] = nil
         addresses.remove(entry.hop)
+        if !entry.isHalf { forget(entry, end) }
+    }
+
+    /// Nothing more is to be had by it.
+    private func forget(_ entry: Entry, _ end: StreamEnd) {
         if byPeer[entry.peer] == entry.number { byPeer[entry.peer] = nil }
         onEnd?(entry.hop, end)
         // Requests that went by the alias wait for answers from there.
@@ -225,6 +254,7 @@ final class SIPStreams {
 
     /// When a stream is closed unless it is used before; one that is silent is closed then whatever octets come.
     private func end(of entry: Entry) -> Instant {
+        if entry.isHalf { return entry.lastUse + Self.restLimit }
         let idle = entry.lastUse + limits.idle
         return entry.isSilent ? min(idle, entry.since + Self.silenceLimit) : idle
     }
@@ -243,12 +273,23 @@ final class SIPStreams {
     private func look(at entry: Entry) {
         let silence = loop.now - entry.lastUse
         if loop.now >= end(of: entry) { return entry.stream.close() }
-        guard entry.isOurs, entry.stream.isOpen else { return }
+        guard entry.isOurs, !entry.isHalf, entry.stream.isOpen else { return }
         switch entry.keepAlive.next(afterSilence: silence, at: loop.now) {
         case .nothing: break
         case .ping: entry.stream.send([13, 10, 13, 10])
         case .givenUp: entry.stream.close()
         }
+    }
+}
+
+/// Whether a message is an answer, by its first octets ("SIP/2.0 200").
+private enum StreamAnswer {
+    case provisional
+    case final
+
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count > 12, bytes[0..<4].elementsEqual("SIP/".utf8) else { return nil }
+        self = bytes[8] == UInt8(ascii: "1") ? .provisional : .final
     }
 }
 
