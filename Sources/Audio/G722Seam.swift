@@ -3,7 +3,7 @@
 // 100 ms until the decoder's state is that of its own encoder. So the first 100 ms behind such a joint are encoded anew for the one call.
 //
 //   joint            decode the last 200 ms that were sent, and encode what came out: an encoder in the state of the far end's decoder
-//   100 ms           each payload is decoded by itself and encoded by that encoder: 5 µs a frame of 20 ms
+//   100 ms           each payload is decoded by itself and encoded by that encoder, as in a bridge that transcodes
 //   behind           payloads go out as they are again
 //
 // Behind 100 ms of our silence nothing is needed: all encoders begin in the state that it leaves (G722StreamEncoder).
@@ -24,11 +24,10 @@ package final class G722Seam {
     private var left = 0
     private var coders: (decoder: G722StreamDecoder, encoder: G722StreamEncoder)?
 
-    /// Octets a millisecond.
-    private static let rate = 8
-    private static let history = 200 * rate
-    private static let length = 100 * rate
-    private static let settled = 100 * rate
+    // In octets, of which a millisecond has eight.
+    private static let history = 200 * 8
+    private static let length = 100 * 8
+    private static let settled = 100 * 8
 
     package init() {
         sent.reserveCapacity(2 * Self.history + Self.settled)
