@@ -1,6 +1,7 @@
 // Two legs connected: what one hears goes out at the other. Payloads are forwarded as they are when both speak the same codec, and by
 // table between the two laws of G.711; between other codecs they are decoded and encoded (Playout, Transcoder). Each leg's own stream goes
-// on: its SSRC, sequence numbers and timestamps; the marker is kept. RTCP is not forwarded: each leg has its own. Legs are on one loop.
+// on: its SSRC, sequence numbers and timestamps; the marker is kept. Neither RTCP nor keys are forwarded: each leg has its own
+// (MediaKeyRelaying). Legs are on one loop.
 
 import Audio
 import Basics
@@ -14,6 +15,8 @@ struct BridgeEnd {
     var offset: UInt32?
     /// When this leg last sent something that the other heard.
     var lastSent: Instant
+    /// What was forwarded to this leg last, on its own stream: where it began and where what follows begins. nil: own frames have followed.
+    var forwarded: (start: UInt32, end: UInt32)?
 
     /// The far side's timestamps begin anew.
     mutating func restart() { offset = nil }
@@ -23,6 +26,8 @@ struct BridgeEnd {
     /// What this leg hears has to be transcoded for the other one.
     var isTranscoded = false
 
+    /// Seconds that a far side's clock may move from one packet to the next; more is a jump.
+    static let longestStep = 1
     /// How long nothing may come before silence is sent: less would break a stream with jitter.
     static let patience = Duration.milliseconds(100)
 }
@@ -66,43 +71,34 @@ extension MediaSession {
     package func disconnect() {
         guard let other = bridge?.other else { return }
         for session in [self, other] {
-            session.releaseRelayed()
+            session.relaysSound = false
+            session.endRelayedKeys()
+            session.followForwarded()
             session.bridge = nil
             session.comfortNoise?.level = ComfortNoiseSender.standard
             session.rtp.reading = .onDrain
         }
     }
 
-    /// Sends a packet of this leg's far side to the other leg's.
-    func forward(_ packet: RTPPacket, isEvent: Bool) {
+    /// Sends a packet of audio of this leg's far side to the other leg's.
+    func forward(_ packet: RTPPacket) {
         guard let other = bridge?.other else { return }
         // A leg that has not agreed on comfort noise is filled with silence.
         if packet.payloadType == ComfortNoise.payloadType { return other.pause(like: packet.payload) }
-        let codec = isEvent ? other.codec : codec(ofPayload: packet.payloadType)
-        if !isEvent { bridge?.isTranscoded = !codec.passes(as: other.codec) }
+        let codec = codec(ofPayload: packet.payloadType)
+        bridge?.isTranscoded = !codec.passes(as: other.codec)
         guard bridge?.isTranscoded == false, other.maySend, other.player == nil, other.keySound == nil, other.eventSender == nil,
             packet.payload.count <= MediaServices.mostPayload
         else { return }
-        let payloadType: UInt8
-        if isEvent {
-            guard let number = other.sendEventPayload, other.sendEventClock == eventClock else { return }
-            payloadType = number
-        } else {
-            payloadType = other.sendPayload
-        }
-        let offset = bridge?.offset ?? other.stream.timestamp &- packet.timestamp
-        let isFirst = bridge?.offset == nil
-        bridge?.offset = offset
+        let (timestamp, isFirst) = forwardedTimestamp(of: packet, other)
         let now = loop.now
         other.bridge?.lastSent = now
-        let timestamp = packet.timestamp &+ offset
         let header = other.stream.header(
-            payloadType: payloadType, marker: packet.marker || (isFirst && !isEvent), timestamp: timestamp,
-            octets: packet.payload.count)
+            payloadType: other.sendPayload, marker: packet.marker || isFirst, timestamp: timestamp, octets: packet.payload.count)
         services.counting.packetsForwarded += 1
         guard let law = codec.law, codec != other.codec else {
             other.transmit(header, packet.payload)
-            if !isEvent { other.recorder?.addNear(packet.payload, codec: codec, timestamp: timestamp, at: now) }
+            other.recorder?.addNear(packet.payload, codec: codec, timestamp: timestamp, at: now)
             return
         }
         withUnsafeTemporaryAllocation(of: UInt8.self, capacity: packet.payload.count) { bytes in
@@ -111,6 +107,34 @@ extension MediaSession {
             other.transmit(header, UnsafeRawBufferPointer(bytes))
             other.recorder?.addNear(UnsafeRawBufferPointer(bytes), codec: other.codec, timestamp: timestamp, at: now)
         }
+    }
+
+    /// The far side's clock is kept as long as it goes on; where it begins anew, or jumps, it is put behind what was sent.
+    private func forwardedTimestamp(of packet: RTPPacket, _ other: MediaSession) -> (UInt32, isFirst: Bool) {
+        if let offset = bridge?.offset, let former = other.bridge?.forwarded {
+            let timestamp = packet.timestamp &+ offset
+            let step = Int(Int32(bitPattern: timestamp &- former.start))
+            if abs(step) <= codec.clockRate * BridgeEnd.longestStep {
+                // A packet lasts as long as the step before it, or else as ours. One that comes late changes nothing.
+                if step > 0 {
+                    let length = step <= other.unitsPerTick * 6 ? UInt32(step) : other.unitsPerTick
+                    other.bridge?.forwarded = (timestamp, timestamp &+ length)
+                }
+                return (timestamp, false)
+            }
+        }
+        other.followForwarded()
+        let timestamp = other.stream.timestamp
+        bridge?.offset = timestamp &- packet.timestamp
+        other.bridge?.forwarded = (timestamp, timestamp &+ other.unitsPerTick)
+        return (timestamp, true)
+    }
+
+    /// Own frames come next: behind what was forwarded, whose clock may be ahead of ours.
+    func followForwarded() {
+        guard let end = bridge?.forwarded?.end else { return }
+        stream.follow(end)
+        bridge?.forwarded = nil
     }
 
     // MARK: Legs with different codecs
@@ -135,42 +159,6 @@ extension MediaSession {
         bridge?.lastSent = loop.now
         services.counting.packetsTranscoded &+= 1
         return octets
-    }
-
-    /// A key of this leg's far side, for the other's, where its packets cannot be passed on: another clock, no telephone-event, or a
-    /// stream of our own.
-    func relay(_ event: TelephoneEvent, _ digit: Digit) {
-        guard let bridge, bridge.isTranscoded || bridge.other.sendEventClock != eventClock else { return }
-        guard let other = relaying else { return }
-        switch event.phase {
-        case .began: other.startRelayed(digit)
-        case .ended: other.eventSender?.release()
-        }
-    }
-
-    /// The other leg, when keys may be sent there now.
-    private var relaying: MediaSession? {
-        guard let other = bridge?.other, other.isReady, other.maySend, !other.isSendingDigits else { return nil }
-        return other
-    }
-
-    /// A key that came by INFO, of which the other leg hears nothing else.
-    func relay(_ digit: Digit, for duration: Duration?) {
-        relaying?.sendRelayed(digit, for: max(.milliseconds(100), min(duration ?? .milliseconds(160), .seconds(5))))
-    }
-
-    /// A key that came as sound goes on as an event where the other side has agreed on these: its sound may not survive the other codec, and
-    /// nobody listens for it there. From here on the event takes the place of the sound.
-    func relaySound(of digit: Digit) {
-        guard let other = relaying, other.canSendEvents, other.eventSender == nil else { return }
-        other.startRelayed(digit)
-        relaysSound = true
-    }
-
-    func releaseRelayed() {
-        guard relaysSound else { return }
-        relaysSound = false
-        bridge?.other.eventSender?.release()
     }
 }
 

@@ -40,6 +40,12 @@ extension MediaSession {
         }
     }
 
+    /// Nobody listens for keys as sound any more: one that sounds is over.
+    func endInband() {
+        if let key = inband?.present { report(DTMFReceiver.Event.ended(key)) }
+        inband = nil
+    }
+
     /// The stream changed: the end of an open key will not come.
     func endOpenKey() {
         keyDeadline = .never
@@ -116,22 +122,12 @@ extension MediaSession {
     /// Hz of the keys that we send as events; nil: none can be.
     var sendEventClock: UInt32? { negotiation.agreement?.sendEvents?.clockRate }
 
-    /// A key of the other leg of a bridge: as an event that lasts until it is released, or as a short sound, which a flash has not.
-    func startRelayed(_ digit: Digit) {
-        guard canSendEvents else {
-            if codec.isCoded, digit != .flash { startSound(of: digit, SendDigitsOptions()) }
-            return
-        }
-        startEvent(of: digit, SendDigitsOptions(duration: .seconds(8), gap: .zero))
-    }
-
-    /// A key that lasts so long.
-    func sendRelayed(_ digit: Digit, for duration: Duration) {
-        let options = SendDigitsOptions(duration: duration, gap: .zero)
+    /// A key that lasts so long, or until it is released; as sound, which a flash has not, it is short then.
+    func sendRelayed(_ digit: Digit, for duration: Duration?) {
         if canSendEvents {
-            startEvent(of: digit, options)
+            startEvent(of: digit, SendDigitsOptions(duration: duration ?? .seconds(8), gap: .zero))
         } else if codec.isCoded, digit != .flash {
-            startSound(of: digit, options)
+            startSound(of: digit, SendDigitsOptions(duration: duration ?? SendDigitsOptions().duration))
         }
     }
 
@@ -160,6 +156,7 @@ extension MediaSession {
 
     /// The event packet of this tick; false when there is none and audio may be sent. Audio is not sent while a key is down.
     func sendEvent() -> Bool {
+        if bridge != nil { followForwarded() }
         // Where the event's clock is another one than the audio's, only its durations are: one stream has one timestamp.
         let packet = eventSender!.next(timestamp: stream.timestamp)
         if eventSender!.isIdle {

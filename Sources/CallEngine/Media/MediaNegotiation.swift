@@ -142,7 +142,7 @@ extension MediaSession {
         }
         // Keys may come as sound only where there is no better way.
         wantsInband = clock == nil && codec.isCoded
-        if !wantsInband { inband = nil }
+        if !wantsInband { endInband() }
     }
 
     private func adoptCodec(_ agreement: AudioAgreement) {

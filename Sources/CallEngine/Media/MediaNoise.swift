@@ -33,6 +33,7 @@ extension MediaSession {
     /// A tick of a pause.
     func sendPause(at now: Instant) {
         guard maySend, comfortNoise != nil else { return }
+        if bridge != nil { followForwarded() }
         if let recorder {
             let octets = silence.copyPayload(0, to: services.payload)
             recorder.addNear(

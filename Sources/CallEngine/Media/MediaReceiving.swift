@@ -75,7 +75,7 @@ extension MediaSession {
             hasHeard = true
             user?.firstMediaArrived()
         }
-        if bridge != nil { forward(packet, isEvent: isEvent) } else if echo != nil { sendBack(packet, isEvent: isEvent) }
+        if bridge != nil { if !isEvent { forward(packet) } } else if echo != nil { sendBack(packet, isEvent: isEvent) }
         if isEvent {
             receivedEvent(packet, at: now)
         } else if recorder != nil || isListening {

@@ -48,6 +48,7 @@ extension MediaSession {
     func skip(ticks: Int) { stream.advance(by: unitsPerTick &* UInt32(truncatingIfNeeded: ticks)) }
 
     private func sendFrame(at now: Instant) {
+        if relayed != nil { sendNextRelayed() }
         if eventSender != nil, sendEvent() { return }
         if let sound = keySound {
             keySound?.packet += 1
@@ -98,6 +99,7 @@ extension MediaSession {
     /// - Parameter isJoint: it was encoded apart from the one before of the same source.
     private func send(octets: Int, of source: G722Seam.Source, isJoint: Bool = false, at now: Instant) {
         guard maySend, octets > 0 else { return }
+        if bridge != nil { followForwarded() }
         if let seam {
             seam.pass(UnsafeMutableRawBufferPointer(rebasing: services.payload[..<octets]), of: source, isJoint: isJoint)
         }

@@ -7,6 +7,7 @@
 //   MediaListening    recorder, listeners, in-band keys           MediaBridging    forwarding between two legs
 //   MediaEcho         what is heard goes back                     MediaCipher      SRTP
 //   MediaConference   what is heard goes to a conference          MediaNoise       pauses as comfort noise
+//   MediaKeyRelaying  keys between two legs
 
 import Audio
 package import Basics
@@ -97,6 +98,8 @@ package final class MediaSession {
     @exclusivity(unchecked) var receivable = PayloadSet()
     @exclusivity(unchecked) var eventPayloads = PayloadSet()
     @exclusivity(unchecked) var eventSender: TelephoneEventSender?
+    /// Keys of the other leg of a bridge, while there are any.
+    @exclusivity(unchecked) var relayed: RelayedKeys?
     /// Keys as sound, before everything else.
     @exclusivity(unchecked) var keySound: (prompt: EncodedPrompt, packet: Int)?
 

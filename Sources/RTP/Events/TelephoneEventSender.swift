@@ -64,9 +64,9 @@ package final class TelephoneEventSender {
         state = .pressing
     }
 
-    /// Lets go of the key at the next tick: a press as long as its caller wants.
-    package func release() {
-        if isPressing { remaining = elapsed + unitsPerTick }
+    /// Lets go of the key at the next tick: a press as long as its caller wants, of `least` units of the event's clock at least.
+    package func release(after least: UInt32 = 0) {
+        if isPressing { remaining = max(elapsed + unitsPerTick, least) }
     }
 
     /// The packet of this tick; nil in a gap and while idle. Call it once a tick. `now` is the stream's timestamp in the event's clock.

@@ -52,6 +52,11 @@ package struct RTPSender: Sendable {
         return RTPHeader(marker: marker, payloadType: payloadType, sequence: sequence, timestamp: timestamp, ssrc: ssrc)
     }
 
+    /// What another clock has sent on this stream reaches to `end`: nothing of ours is put before it.
+    package mutating func follow(_ end: UInt32) {
+        if Int32(bitPattern: end &- timestamp) > 0 { timestamp = end }
+    }
+
     /// The end of a tick of `units` of the RTP clock. A tick without audio makes the next audio packet a first one.
     @inline(__always)
     package mutating func advance(by units: UInt32) {

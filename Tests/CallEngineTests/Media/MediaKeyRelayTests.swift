@@ -1,6 +1,7 @@
 // Keys in a bridge whose sides send and take them in different ways: as events (RFC 4733), by INFO, as sound. Each arrives once, in the
 // way that its receiver knows.
 
+import Audio
 import Basics
 import CallEngine
 import RTP
@@ -88,5 +89,33 @@ import Testing
         bridge.world.run(.seconds(1))
         #expect(heard() == [] && bridge.inner.digits.history == "6")
         bridge.world.end()
+    }
+
+    @Test("a key that sounds while events are agreed on is over, and the next one is its own") func eventsInTheMiddleOfASound()
+        throws
+    {
+        let world = MediaWorld(seed: 26)
+        let peer = try RawPeer(world.loop)
+        let (session, target) = try world.answering(peer.description(formats: "0", events: false))
+        let tone = EncodedPrompt(
+            DTMFTones.clip("5".utf8, timing: DTMFTones.Timing(on: .seconds(2), off: .milliseconds(100))), codec: .pcmu)
+        for packet in 0..<25 {
+            var payload = [UInt8](repeating: 0, count: 160)
+            _ = payload.withUnsafeMutableBytes { tone.copyPayload(packet, to: $0) }
+            peer.send(payload, to: target)
+            world.run(.milliseconds(20))
+        }
+        #expect(session.digits.history == "5")
+        _ = try session.answer(peer.description(version: 2))
+        world.run(.seconds(10))
+        let start = peer.sender.timestamp &+ 80_000
+        for tick in 1...5 {
+            let header = peer.sender.header(payloadType: 101, marker: tick == 1, timestamp: start, octets: 4)
+            peer.send(header, [5, tick == 5 ? 0x8A : 0x0A, UInt8(tick * 160 >> 8), UInt8(tick * 160 & 255)], to: target)
+            world.run(.milliseconds(20))
+        }
+        #expect(session.digits.history == "55")
+        peer.close()
+        world.end()
     }
 }
