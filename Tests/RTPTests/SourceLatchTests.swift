@@ -110,6 +110,26 @@ import Testing
         }
     }
 
+    /// Who is muted at first, behind NAT, is heard later: his packets come from the host that his signaling comes from.
+    @Test func aSourceThatWasNeverHeardIsWaitedFor() {
+        let late = Instant.zero + .seconds(20)
+        var latch = SourceLatch(signaled: Self.signaled, payloads: [0], signalingIP: Self.other.ip, at: .zero)
+        #expect(!latch.isKnown)
+        #expect(three(&latch, from: SocketAddress("203.0.113.66:4000")!, at: late) == [.dropped, .dropped, .dropped])
+        var other = latch
+        #expect(three(&other, from: Self.other, at: late) == [.candidate, .candidate, .latched])
+        #expect(three(&other, from: Self.third, at: late) == [.dropped, .dropped, .dropped])
+        // The signaled host from another port, and the signaled address itself.
+        let port = SocketAddress(ip: Self.signaled.ip, port: 4444)
+        var moved = latch
+        #expect(three(&moved, from: port, at: late) == [.candidate, .candidate, .latched])
+        #expect(three(&latch, from: Self.signaled, at: late) == [.accepted, .accepted, .accepted])
+        #expect(three(&latch, from: Self.other, at: late) == [.dropped, .dropped, .dropped] && latch.isKnown)
+        // Another address in a description is not known.
+        latch.exchange(signaled: Self.third, payloads: [0], at: late)
+        #expect(!latch.isKnown)
+    }
+
     @Test func theNextExchangeOpensItAgain() {
         var latch = SourceLatch(signaled: Self.signaled, payloads: [0], at: .zero)
         #expect(three(&latch, from: Self.other) == [.candidate, .candidate, .latched])

@@ -224,6 +224,7 @@ package final class CallShard {
         if let isCoded = call.partnerIsCoded { codecs.removeAll { ($0 == "g729") == isCoded } }
         var wanted = MediaSettings(
             digits: call.digits, localIP: localIP, codecs: codecs, rtpTimeout: settings.rtpTimeout, product: settings.product)
+        wanted.signalingIP = call.hop.address.ip
         if !settings.sendsSilence { wanted.idle = .nothing }
         wanted.security = call.line?.security ?? settings.security
         wanted.comfortNoise = call.line?.comfortNoise ?? settings.comfortNoise

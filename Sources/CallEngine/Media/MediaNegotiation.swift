@@ -125,7 +125,8 @@ extension MediaSession {
 
     func reopenLatch(_ agreement: AudioAgreement) {
         if latch == nil {
-            latch = SourceLatch(signaled: agreement.remote, payloads: receivable, at: loop.now)
+            latch = SourceLatch(
+                signaled: agreement.remote, payloads: receivable, signalingIP: settings.signalingIP, at: loop.now)
         } else {
             latch?.exchange(signaled: agreement.remote, payloads: receivable, at: loop.now)
         }

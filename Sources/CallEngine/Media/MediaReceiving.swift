@@ -39,11 +39,12 @@ extension MediaSession {
 
     /// Nothing is before the first agreement.
     private func isUsable(_ packet: RTPPacket, from source: SocketAddress, at now: Instant) -> Bool {
+        let wasFixed = latch?.isFixed
         let verdict = latch?.receive(
             from: source, ssrc: packet.ssrc, sequence: packet.sequence, payloadType: packet.payloadType, at: now)
         switch verdict {
         case .accepted, .latched:
-            if latch?.isFixed == true, settlesAt < .never { settlesAt = now }
+            if latch?.isFixed != wasFixed { settlesAt = now }
             return true
         case .candidate, .dropped, nil: return false
         }

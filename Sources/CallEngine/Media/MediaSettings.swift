@@ -17,6 +17,8 @@ package struct MediaSettings {
     package var digits: DigitInbox
     /// The address in our descriptions.
     package var localIP: IPAddress
+    /// Where the far side's signaling comes from: a host that media may come from although no description names it.
+    package var signalingIP: IPAddress?
     /// Best first, of `knownCodecs`. Others are left out.
     package var codecs: [String]
     /// Nothing received for so long while media is expected: `mediaTimedOut`. Zero: never.

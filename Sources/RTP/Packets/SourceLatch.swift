@@ -8,9 +8,11 @@
 //   open      another one, payload type not negotiated            open, dropped; ends the row
 //   fixed     where our RTP goes                                  accepted
 //   fixed     elsewhere                                           dropped and counted
-//   open      anything, 5 s after the exchange                    fixed
+//   open      anything, 5 s after the exchange                    fixed, when the source has ever been heard; before, it stays open for
+//                                                                 the hosts that the signaling names: others are dropped
 //
-// So between two packets of a source that speaks, nobody has the time for a row of his own.
+// So between two packets of a source that speaks, nobody has the time for a row of his own; and a phone behind NAT that says nothing at
+// first (it is muted, or tells no silence) is found when it speaks.
 
 package import Basics
 
@@ -41,8 +43,12 @@ package struct SourceLatch: Sendable {
     /// Packets from elsewhere that were dropped.
     package private(set) var droppedCount: UInt64 = 0
     private var payloads: PayloadSet
-    /// From then on nothing changes the source before the next exchange.
+    /// From then on nothing changes a source that is known before the next exchange.
     package private(set) var closesAt: Instant
+    /// Something came from where our RTP goes.
+    package private(set) var isKnown = false
+    /// The host of the other side's signaling.
+    private let signalingIP: IPAddress?
     /// Nothing but the next exchange changes the source.
     package private(set) var isFixed = false
     private var candidate: SocketAddress?
@@ -53,9 +59,13 @@ package struct SourceLatch: Sendable {
     private var row: UInt8 = 0
     private var heard: UInt8 = 0
 
-    /// Starts with an offer/answer exchange. `payloads`: every number under which media may come, telephone-event too.
-    package init(signaled: SocketAddress, payloads: PayloadSet, at now: Instant) {
+    /// Starts with an offer/answer exchange.
+    /// - Parameters:
+    ///   - payloads: every number under which media may come, telephone-event too.
+    ///   - signalingIP: where the other side's signaling comes from; nil: that is not known.
+    package init(signaled: SocketAddress, payloads: PayloadSet, signalingIP: IPAddress? = nil, at now: Instant) {
         self.signaled = signaled
+        self.signalingIP = signalingIP
         self.payloads = payloads
         destination = signaled
         closesAt = now + Self.window
@@ -64,7 +74,10 @@ package struct SourceLatch: Sendable {
     /// The next exchange opens the latch again. RTP goes to the signaled address; when that is the one of before, to the source that was
     /// found for it, so that a refresh is not heard.
     package mutating func exchange(signaled: SocketAddress, payloads: PayloadSet, at now: Instant) {
-        if signaled != self.signaled { destination = signaled }
+        if signaled != self.signaled {
+            destination = signaled
+            isKnown = false
+        }
         self.signaled = signaled
         self.payloads = payloads
         closesAt = now + Self.window
@@ -90,6 +103,7 @@ package struct SourceLatch: Sendable {
     /// A packet from where our RTP goes, while the source may still change.
     private mutating func hear() {
         row = 0
+        isKnown = true
         heard += 1
         if heard >= Self.needed { isFixed = true }
     }
@@ -97,9 +111,9 @@ package struct SourceLatch: Sendable {
     private mutating func judge(
         _ source: SocketAddress, ssrc: UInt32, sequence: UInt16, payloadType: UInt8, at now: Instant
     ) -> Verdict {
-        guard now < closesAt else {
-            isFixed = true
-            return drop()
+        if now >= closesAt {
+            if isKnown { isFixed = true }
+            guard !isKnown, source.ip == signaled.ip || source.ip == signalingIP else { return drop() }
         }
         guard payloads.contains(payloadType) else {
             row = 0
@@ -117,6 +131,7 @@ package struct SourceLatch: Sendable {
         }
         guard row >= Self.needed, now - candidateSince >= Self.leastTime else { return .candidate }
         destination = source
+        isKnown = true
         isFixed = true
         return .latched
     }

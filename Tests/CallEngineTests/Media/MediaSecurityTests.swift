@@ -74,6 +74,33 @@ import Testing
         world.end()
     }
 
+    @Test("a phone behind NAT that is silent for longer than the window is found when it speaks; strangers are not")
+    func silentAtFirst() throws {
+        let world = MediaWorld(seed: 45)
+        let signaled = try RawPeer(world.loop)
+        let phone = try RawPeer(world.loop, ip: IPAddress("10.0.0.77")!, port: 7000)
+        let attacker = try RawPeer(world.loop, ip: Self.attackerIP, port: 4000)
+        let session = try world.session(world.left) { $0.signalingIP = IPAddress("10.0.0.77")! }
+        let target = rtpAddress(try session.answer(signaled.description()), ip: MediaWorld.leftIP)
+        session.start()
+        world.run(.seconds(20))
+        for _ in 0..<20 {
+            attacker.send(Self.strange, to: target)
+            world.run(.milliseconds(20))
+        }
+        #expect(session.report.received == 0 && attacker.packets.isEmpty)
+        for _ in 0..<10 {
+            phone.send(Self.sound, to: target)
+            world.run(.milliseconds(20))
+        }
+        signaled.forget()
+        attack(world, phone, attacker, target)
+        #expect(phone.packets.count > 50 && signaled.packets.isEmpty && attacker.packets.isEmpty)
+        #expect(session.report.received >= 58 && session.report.lost == 0)
+        for peer in [signaled, phone, attacker] { peer.close() }
+        world.end()
+    }
+
     @Test("probing the ports of calls gets nothing: not with one packet over and over, nor with any numbers, nor with STUN")
     func bleed() throws {
         let world = MediaWorld(seed: 43)
