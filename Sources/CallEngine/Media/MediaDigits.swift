@@ -6,6 +6,13 @@ import RTP
 import Reactor
 import SDP
 
+/// A key as sound: what it is, and as what it is sent.
+struct KeySound {
+    var clip: AudioClip
+    var prompt: EncodedPrompt
+    var packet = 0
+}
+
 extension MediaSession {
     // MARK: Received
 
@@ -107,7 +114,8 @@ extension MediaSession {
             keyWaiter = waiter
             defer { keyWaiter = nil }
             guard try await waiter.wait() else {
-                throw CallControlError.wrongState(operation: "send-digits", why: "the call has ended")
+                throw CallControlError.wrongState(
+                    operation: "send-digits", why: codec.isCoded ? "the call has ended" : codec.notEncoded)
             }
         }
     }
@@ -151,7 +159,19 @@ extension MediaSession {
     private func startSound(of digit: Digit, _ options: SendDigitsOptions) {
         let timing = DTMFTones.Timing(on: max(.milliseconds(40), options.duration), off: options.gap)
         let clip = DTMFTones.clip(CollectionOfOne(digit.character.asciiValue ?? 0), rate: codec.sampleRate, timing: timing)
-        keySound = (EncodedPrompt(clip, codec: codec, packetTime: packetTime), 0)
+        keySound = KeySound(clip: clip, prompt: EncodedPrompt(clip, codec: codec, packetTime: packetTime))
+    }
+
+    /// The codec or the packet time, which was `before` in milliseconds, has changed: the sound goes on in the new one.
+    func changeKeySound(packetTime before: Int) {
+        guard let sound = keySound else { return }
+        let rest = sound.clip.part(from: .milliseconds(sound.packet * before), until: nil)
+        guard codec.isCoded, !rest.samples.isEmpty else {
+            keySound = nil
+            keyWaiter?.resume(returning: codec.isCoded)
+            return
+        }
+        keySound = KeySound(clip: rest, prompt: EncodedPrompt(rest, codec: codec, packetTime: packetTime))
     }
 
     /// The event packet of this tick; false when there is none and audio may be sent. Audio is not sent while a key is down.

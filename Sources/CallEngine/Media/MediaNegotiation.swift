@@ -155,6 +155,7 @@ extension MediaSession {
         guard agreed != codec || time != packetTime else { return }
         stream.changeClock(from: UInt32(codec.clockRate), to: UInt32(agreed.clockRate))
         codec = agreed
+        let before = packetTime
         packetTime = time
         silence = services.silence(codec, packetTime: time)
         silencePacket = 0
@@ -162,6 +163,7 @@ extension MediaSession {
         unitsPerTick = agreed.ticks(inMilliseconds: time)
         clockPeriod = time / MediaClock.sliceMilliseconds
         if eventSender?.isIdle == true { eventSender = nil }
+        changeKeySound(packetTime: before)
         if mixer == nil { player?.change(codec: agreed, packetTime: time, from: services.prompts) } else { changeMixer() }
         if agreed.isCoded { conference?.change(codec: agreed, packetTime: time) } else { conference?.leave() }
     }

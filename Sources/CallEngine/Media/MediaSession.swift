@@ -101,7 +101,7 @@ package final class MediaSession {
     /// Keys of the other leg of a bridge, while there are any.
     @exclusivity(unchecked) var relayed: RelayedKeys?
     /// Keys as sound, before everything else.
-    @exclusivity(unchecked) var keySound: (prompt: EncodedPrompt, packet: Int)?
+    @exclusivity(unchecked) var keySound: KeySound?
 
     // MARK: The agreement
 

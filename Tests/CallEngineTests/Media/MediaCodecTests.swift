@@ -226,4 +226,22 @@ import Testing
         peer.close()
         world.end()
     }
+
+    @Test("a key that is sent as sound goes on in the codec of a re-INVITE, and is one key") func keyOverAChange() throws {
+        let world = MediaWorld(seed: 5)
+        let (left, right) = try world.pair(codecs: ["pcmu", "g722"]) { $0.telephoneEvents = false }
+        world.run(.milliseconds(200))
+        var isOver = false
+        world.loop.spawn {
+            try? await left.sendDigits("5", options: SendDigitsOptions(duration: .seconds(1)))
+            isOver = true
+        }
+        world.run(.milliseconds(400))
+        let offer = String(decoding: right.makeOffer(), as: UTF8.self)
+        let wideband = offer.replacing(" 0 9", with: " 9 0")
+        try right.receive(answer: left.answer(Array(wideband.utf8)[...])[...])
+        world.run(.seconds(1))
+        #expect(isOver && right.digits.history == "5" && left.codecName == "G722/8000")
+        world.end()
+    }
 }
