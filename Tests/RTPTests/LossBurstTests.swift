@@ -57,4 +57,19 @@ import Testing
         let after = statistics.lossBursts
         #expect(before.burstLength > 0 && after.burstLength > 0 && after.gapLength < before.gapLength + 101)
     }
+
+    /// What comes out of order is no loss as long as a jitter buffer would have waited for it.
+    @Test(arguments: [(25, false), (55, false), (90, true), (300, true)]) func outOfOrder(milliseconds: Int, isTooLate: Bool) {
+        var arrivals = (0..<400).map { (at: 20 * $0, number: $0) }
+        for index in stride(from: 10, to: 390, by: 20) { arrivals[index].at += milliseconds }
+        arrivals.sort { ($0.at, $0.number) < ($1.at, $1.number) }
+        var statistics = ReceiveStatistics(clockRate: 8000)
+        for packet in arrivals {
+            _ = statistics.receive(
+                ssrc: 1, sequence: UInt16(packet.number), timestamp: UInt32(packet.number) * 160,
+                at: .zero + .milliseconds(packet.at))
+        }
+        #expect(statistics.lostCount == 0 && statistics.lateCount == (isTooLate ? 19 : 0))
+        #expect((statistics.lossBursts.gapDensity > 0) == isTooLate)
+    }
 }

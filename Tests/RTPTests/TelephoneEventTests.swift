@@ -167,6 +167,19 @@ func send(
         #expect(receiver.reset() == nil)
     }
 
+    /// Senders that tell of a press every 50 to 160 ms: a packet that is lost does not end it.
+    @Test(arguments: [(50, 1), (60, 1), (160, 1)]) func aPressThatIsToldSeldom(milliseconds: Int, lost: Int) {
+        let count = 2000 / milliseconds
+        let packets = (1...count).filter { !(5..<5 + lost).contains($0) }.map { number in
+            EventPacket(
+                at: milliseconds * number, sequence: UInt16(number), timestamp: 8000, code: 3, isEnd: number == count,
+                duration: UInt16(8 * milliseconds * number))
+        }
+        let events = receive(packets)
+        #expect(told(events) == ["3+", "3-"])
+        #expect(events.last?.duration == UInt32(8 * milliseconds * count))
+    }
+
     @Test func aResetEndsWhatIsOpen() {
         var receiver = TelephoneEventReceiver(clockRate: 8000)
         let bytes: [UInt8] = [1, 10, 0, 160]

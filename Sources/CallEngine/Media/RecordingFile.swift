@@ -34,6 +34,8 @@ final class RecordingFile {
     private var mixer: RecordingMixer
     private var writer: (any AudioFileWriter)?
     private var failure: String?
+    /// Of frames that cannot be decoded: they are silent in the file.
+    private var undecoded: String?
     private let far: RecordedSide
     private let near: RecordedSide
     private var settled: [Int16] = []
@@ -70,6 +72,7 @@ final class RecordingFile {
             for frame in block.frames {
                 let payload = UnsafeRawBufferPointer(rebasing: bytes[position..<position + frame.length])
                 position += frame.length
+                if case .audio(let codec) = frame.kind, !codec.isCoded { undecoded = codec.notDecoded }
                 (frame.side == .far ? far : near).take(frame, payload, into: &mixer)
                 far.settle(until: frame.at, into: &mixer)
                 mixer.drain(at: frame.at, into: &settled)
@@ -100,11 +103,13 @@ final class RecordingFile {
         result.length = written.length
         result.bytes = written.bytes
         result.checksum = written.checksum
-        result.complete = written.error == nil && dropped == 0
+        result.complete = written.error == nil && dropped == 0 && undecoded == nil
         if let error = written.error {
             result.detail = error.description
         } else if dropped > 0 {
             result.detail = "\(dropped) frames were dropped on the way to the disk"
+        } else if let undecoded {
+            result.detail = undecoded
         }
         return result
     }

@@ -7,7 +7,8 @@
 //   older timestamp never seen                   a whole press (all its other packets were lost)
 //   newer, but the same press (see below)        as with the same timestamp
 //   newer                                        ended, then began        began
-//   none for three packet times                  ended                    -
+//   none for three times what passes between     ended                    -
+//   two of its packets
 //
 // Newer timestamps are the same press when the event is the same and
 //   - it is the next segment of a long press: the duration field ran full (section 2.5.1.3);
@@ -26,6 +27,8 @@ package struct TelephoneEventReceiver: Sendable {
         /// Of the segments before.
         var before: UInt32
         var lastArrival: Instant
+        /// The longest step of the duration from one packet to the next, in units of the event's clock: how often the sender tells.
+        var step: UInt32 = 0
         var lastSequence: UInt16
         /// `ended` is still to be told.
         var isOpen = true
@@ -35,8 +38,8 @@ package struct TelephoneEventReceiver: Sendable {
 
     /// The event's clock in Hz.
     package let clockRate: UInt32
-    /// How long after the last packet a press whose end packets are lost ends.
-    package let timeout: Duration
+    /// How long after the last packet a press whose end packets are lost ends, at least and at most.
+    package static let timeouts = Duration.milliseconds(60)...Duration.milliseconds(480)
     /// Packets that are no events of 0 to 16.
     package private(set) var ignoredCount: UInt64 = 0
     private var press: Press?
@@ -44,17 +47,16 @@ package struct TelephoneEventReceiver: Sendable {
     private var counted = InlineArray<16, UInt32>(repeating: 0)
     private var countedCount = 0
 
-    /// `packetTime`: of the sender, usually 20 ms; a press without end packets ends three of them after the last packet.
-    package init(clockRate: UInt32, packetTime: Duration = .milliseconds(20)) {
+    package init(clockRate: UInt32) {
         precondition(clockRate > 0)
         self.clockRate = clockRate
-        timeout = packetTime * 3
     }
 
     /// When `expire` is due; nil while no press is open.
     package var deadline: Instant? {
         guard let press, press.isOpen else { return nil }
-        return press.lastArrival + timeout
+        let patience = Duration.nanoseconds(3 * Int64(press.step) * 1_000_000_000 / Int64(clockRate))
+        return press.lastArrival + min(max(patience, Self.timeouts.lowerBound), Self.timeouts.upperBound)
     }
 
     /// Takes a packet of the negotiated payload type. The marker is not needed.
@@ -132,7 +134,10 @@ package struct TelephoneEventReceiver: Sendable {
     private mutating func goOn(
         _ packet: TelephoneEventPayload, sequence: UInt16, at now: Instant, _ events: inout TelephoneEvents
     ) {
-        press!.duration = max(press!.duration, UInt32(packet.duration))
+        let duration = UInt32(packet.duration)
+        // More than the longest packet time is loss.
+        if duration > press!.duration { press!.step = max(press!.step, min(duration - press!.duration, clockRate * 4 / 25)) }
+        press!.duration = max(press!.duration, duration)
         press!.lastArrival = now
         press!.lastSequence = sequence
         if packet.isEnd {

@@ -30,6 +30,10 @@ package struct ReceiveStatistics: Sendable {
     /// RFC 3550 appendix A.1's MAX_DROPOUT and MAX_MISORDER.
     private static let maximumDropout: UInt16 = 3000
     private static let maximumMisorder: UInt16 = 100
+    /// A packet that comes so much later than the one before it would have is not played any more: a jitter buffer of usual size has gone on.
+    private static let playable = Duration.milliseconds(60)
+    /// Numbers that may come out of order before one that is missing counts as lost in `bursts`.
+    private static let settling = 3
 
     // What each packet touches, together.
 
@@ -63,7 +67,7 @@ package struct ReceiveStatistics: Sendable {
     private var candidateSSRC: UInt32 = 0
     private var candidateNext: UInt16 = 0
 
-    /// Packets out of order, of all sources.
+    /// Packets that came out of order and too late to be played, of all sources.
     package private(set) var lateCount: UInt64 = 0
     /// Duplicates, of all sources.
     package private(set) var duplicateCount: UInt64 = 0
@@ -90,7 +94,7 @@ package struct ReceiveStatistics: Sendable {
         let arrival = place(ssrc: ssrc, sequence: sequence)
         if arrival.isUsable {
             lastArrival = now
-            if measuresJitter { measure(timestamp, at: now) }
+            if measuresJitter { measure(timestamp, at: now, isLate: arrival == .late) }
         }
         return arrival
     }
@@ -118,11 +122,11 @@ package struct ReceiveStatistics: Sendable {
         if step == 0 {
             return countDuplicate()
         } else if step < Self.maximumDropout {
+            settleLosses(before: Int(step))
             highest &+= UInt32(step)
             window = step < 64 ? window << UInt64(step) | 1 : 1
             received += 1
             hasCandidate = false
-            if step > 1 { noteLoss(Int(step) - 1) }
             return .next(missing: Int(step) - 1)
         } else if step > UInt16.max - Self.maximumMisorder {
             let age = UInt64(0 &- step)
@@ -134,7 +138,6 @@ package struct ReceiveStatistics: Sendable {
             let extended = highest &- UInt32(age)
             if Int32(bitPattern: extended &- base) < 0 { base = extended }
             received += 1
-            lateCount += 1
             return .late
         }
         return challenge(ssrc: ssrc, sequence: sequence)
@@ -148,6 +151,7 @@ package struct ReceiveStatistics: Sendable {
             candidateNext = sequence &+ 1
             return .candidate
         }
+        settleLosses(before: Self.settling)
         formerExpected += expectedOfSource
         formerReceived += received
         restartCount += 1
@@ -161,11 +165,20 @@ package struct ReceiveStatistics: Sendable {
         return .restarted
     }
 
-    /// So many are missing before the packet that came now; one that comes late was no less missing when it was to be played.
-    private mutating func noteLoss(_ count: Int) {
-        let first = highest &- UInt32(count)
-        bursts.lost(count, after: first &- lossEnd)
-        lossEnd = highest
+    /// The highest number moves on by `step`: what is missing then among the numbers that have settled is lost.
+    @inline(__always)
+    private mutating func settleLosses(before step: Int) {
+        for age in stride(from: Self.settling - 1, through: max(0, Self.settling - step), by: -1)
+        where window >> UInt64(age) & 1 == 0 {
+            noteLoss(highest &- UInt32(age))
+        }
+        for number in stride(from: 1, through: step - Self.settling, by: 1) { noteLoss(highest &+ UInt32(number)) }
+    }
+
+    private mutating func noteLoss(_ number: UInt32) {
+        guard Int32(bitPattern: number &- base) > 0 else { return }
+        bursts.lost(1, after: number &- lossEnd)
+        lossEnd = number &+ 1
     }
 
     private mutating func begin(at sequence: UInt16) {
@@ -189,7 +202,7 @@ package struct ReceiveStatistics: Sendable {
     }
 
     /// RFC 3550 appendix A.8, in integers.
-    private mutating func measure(_ timestamp: UInt32, at now: Instant) {
+    private mutating func measure(_ timestamp: UInt32, at now: Instant, isLate: Bool) {
         let seconds = now.nanoseconds / 1_000_000_000
         let rest = now.nanoseconds % 1_000_000_000
         let units = seconds &* Int64(clockRate) &+ rest * Int64(clockRate) / 1_000_000_000
@@ -199,7 +212,9 @@ package struct ReceiveStatistics: Sendable {
             hasTransit = true
         }
         guard hasTransit else { return }
-        let difference = (transit &- self.transit).magnitude
+        let step = transit &- self.transit
+        let difference = step.magnitude
+        if isLate, step > 0, duration(difference << 4) > Self.playable { lateCount += 1 }
         // A step of more than 10 s is a new timestamp base, not jitter.
         guard difference < clockRate.multipliedReportingOverflow(by: 10).partialValue else { return }
         scaledJitter = scaledJitter &+ difference &- ((scaledJitter &+ 8) >> 4)
@@ -217,7 +232,11 @@ package struct ReceiveStatistics: Sendable {
     /// Packets that did not come.
     package var lostCount: UInt64 { expectedCount - min(receivedCount, expectedCount) }
     /// How the losses lie (RFC 3611 section 4.7.2), of all sources.
-    package var lossBursts: LossBursts.Figures { bursts.figures(received: ssrc == nil ? 0 : highest &- lossEnd &+ 1) }
+    package var lossBursts: LossBursts.Figures {
+        var all = self
+        all.settleLosses(before: Self.settling)
+        return all.bursts.figures(received: ssrc == nil ? 0 : highest &- all.lossEnd &+ 1)
+    }
     /// The smoothed jitter of RFC 3550 section 6.4.1.
     package var jitter: Duration { duration(scaledJitter) }
     /// The largest value that `jitter` had.

@@ -181,4 +181,23 @@ import Testing
         // Ie is 11: worse than G.711 from the start (ITU-T G.113).
         #expect(score > 3.9 && score < best - 0.1, "\(score), \(best)")
     }
+
+    @Test("a recording that goes on in a codec that is only passed on is not complete") func recordedPart() throws {
+        let world = MediaWorld(seed: 7)
+        let peer = try RawPeer(world.loop)
+        let (session, target) = try world.answering(peer.description(formats: "0 18 101"), codecs: ["pcmu", "g729"])
+        let file = temporaryFile("part.wav")
+        let recording = try session.record(RecordingRequest(path: file))
+        for packet in 0..<100 {
+            if packet == 50 { _ = try session.answer(peer.description(formats: "18 101", version: 2)) }
+            peer.send([UInt8](repeating: 0x12, count: packet < 50 ? 160 : 20), type: packet < 50 ? 0 : 18, to: target)
+            world.run(.milliseconds(20))
+        }
+        recording.stop()
+        world.run(.milliseconds(200))
+        let result = try #require(recording.result)
+        #expect(!result.complete && result.detail.contains("G729"), "\(result)")
+        peer.close()
+        world.end()
+    }
 }
