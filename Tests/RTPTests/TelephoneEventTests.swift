@@ -180,6 +180,20 @@ func send(
         #expect(events.last?.duration == UInt32(8 * milliseconds * count))
     }
 
+    /// A sender whose timestamp stands still while a key is down: the next press begins within the time of the one before.
+    @Test func aTimestampThatStandsStillWhileAKeyIsDown() {
+        var packets: [EventPacket] = []
+        for (press, start) in [(0, 8000), (1, 8800)] as [(Int, UInt32)] {
+            for tick in 1...20 {
+                packets.append(
+                    EventPacket(
+                        at: press * 560 + tick * 20, sequence: UInt16(press * 30 + tick), timestamp: start, code: 5,
+                        isEnd: tick >= 18, duration: UInt16(min(tick, 18) * 160)))
+            }
+        }
+        #expect(told(receive(packets)) == ["5+", "5-", "5+", "5-"])
+    }
+
     @Test func aResetEndsWhatIsOpen() {
         var receiver = TelephoneEventReceiver(clockRate: 8000)
         let bytes: [UInt8] = [1, 10, 0, 160]

@@ -162,8 +162,9 @@ package struct TelephoneEventReceiver: Sendable {
 
     private func isSamePress(_ packet: TelephoneEventPayload, _ delta: UInt32, sequence: UInt16, at now: Instant) -> Bool {
         guard let press, press.code == packet.code else { return false }
-        // A new press can't begin before this one is over.
-        if delta < press.duration { return true }
+        // A new press can't begin before this one is over; that it is says its end, behind which a sender whose timestamp stood still
+        // meanwhile begins the next one from nothing.
+        if delta < press.duration { return packet.isEnd || press.end == nil || UInt32(packet.duration) >= press.duration }
         guard packet.isEnd else { return false }
         let duration = UInt32(packet.duration)
         // The time that a new press of this duration would have taken.
