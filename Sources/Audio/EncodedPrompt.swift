@@ -9,10 +9,15 @@ package final class EncodedPrompt: Sendable {
     private let bytes: [UInt8]
     /// The audio's own length; the last packet is filled up with silence.
     package let length: Duration
+    /// Its first packet was encoded as what follows its last.
+    private let isLooped: Bool
     /// Where each payload begins, and the end of the last one. An empty payload is a packet that is not sent (discontinuous Opus).
     private let boundaries: [UInt32]
 
-    private init(codec: AudioCodec, packetTime: Int, length: Duration, bytes: [UInt8], boundaries: [UInt32]) {
+    private init(
+        codec: AudioCodec, packetTime: Int, length: Duration, bytes: [UInt8], boundaries: [UInt32], isLooped: Bool = false
+    ) {
+        self.isLooped = isLooped
         self.codec = codec
         self.packetTime = packetTime
         self.length = length
@@ -58,7 +63,8 @@ package final class EncodedPrompt: Sendable {
                 boundaries.append(UInt32(bytes.count))
             }
         }
-        self.init(codec: codec, packetTime: packetTime, length: clip.length, bytes: bytes, boundaries: boundaries)
+        self.init(
+            codec: codec, packetTime: packetTime, length: clip.length, bytes: bytes, boundaries: boundaries, isLooped: isLooped)
     }
 
     /// Frames that were encoded elsewhere, of so many octets and 10 ms each, as they are.
@@ -107,6 +113,14 @@ package final class EncodedPrompt: Sendable {
     }
 
     package var packetCount: Int { boundaries.count - 1 }
+
+    /// What was encoded before a packet, up to so many octets; nothing before the first one of what is not looped.
+    package func lead(before packet: Int, octets: Int) -> [UInt8] {
+        let start = Int(boundaries[packet])
+        var lead = Array(bytes[max(0, start - octets)..<start])
+        while isLooped, lead.count < octets, !bytes.isEmpty { lead = bytes.suffix(octets - lead.count) + lead }
+        return lead
+    }
 
     /// Where in `bytes` the payload of a packet lies.
     package func range(ofPacket index: Int) -> Range<Int> {

@@ -6,7 +6,8 @@
 //   100 ms           each payload is decoded by itself and encoded by that encoder, as in a bridge that transcodes
 //   behind           payloads go out as they are again
 //
-// Behind 100 ms of our silence nothing is needed: all encoders begin in the state that it leaves (G722StreamEncoder).
+// Behind 100 ms of our silence nothing is needed by what begins: all encoders begin in the state that it leaves (G722StreamEncoder). What
+// goes on in the middle, or is looped, was encoded in another state: its payloads before this one tell which.
 
 /// What goes out as one stream of G.722. Belongs to one session.
 package final class G722Seam {
@@ -16,6 +17,8 @@ package final class G722Seam {
     }
 
     private var latest: Source?
+    /// Live encoders that have run: they go on in a state of their own, which nothing tells.
+    private var hasRun: (conference: Bool, foreign: Bool) = (false, false)
     /// The last octets that were sent: `history` or more.
     private var sent: [UInt8] = []
     /// Octets of silence that were sent last.
@@ -25,7 +28,7 @@ package final class G722Seam {
     private var coders: (decoder: G722StreamDecoder, encoder: G722StreamEncoder)?
 
     // In octets, of which a millisecond has eight.
-    private static let history = 200 * 8
+    package static let history = 200 * 8
     private static let length = 100 * 8
     private static let settled = 100 * 8
 
@@ -34,19 +37,31 @@ package final class G722Seam {
     }
 
     /// Each payload passes here before it is sent, and may be changed; its length stays.
-    /// - Parameter isJoint: it was not encoded as what follows the payload before, though it is of the same source.
-    package func pass(_ payload: UnsafeMutableRawBufferPointer, of source: Source, isJoint: Bool) {
+    /// - Parameters:
+    ///   - isJoint: it was not encoded as what follows the payload before, though it is of the same source.
+    ///   - lead: the octets that were encoded before it, `history` at most; none: it begins. Asked for at joints only.
+    package func pass(
+        _ payload: UnsafeMutableRawBufferPointer, of source: Source, isJoint: Bool, lead: @autoclosure () -> [UInt8] = []
+    ) {
         let isNew = isJoint || source != latest
         latest = source
         if source == .silence {
             end()
             silent += payload.count
         } else {
-            if isNew { silent < Self.settled ? begin() : end() }
+            if isNew { isRunning(source) ? end() : meet(lead()) }
             silent = 0
             if left > 0 { change(payload) }
         }
         note(UnsafeRawBufferPointer(payload))
+    }
+
+    private func isRunning(_ source: Source) -> Bool {
+        defer {
+            if source == .conference { hasRun.conference = true }
+            if source == .foreign { hasRun.foreign = true }
+        }
+        return source == .conference && hasRun.conference || source == .foreign && hasRun.foreign
     }
 
     /// A payload was sent that another encoder made and none may change: what follows it is a joint.
@@ -62,16 +77,21 @@ package final class G722Seam {
         if sent.count > 2 * Self.history { sent.removeFirst(sent.count - Self.history) }
     }
 
-    private func begin() {
-        let encoder = G722StreamEncoder(rate: 16000, isSettled: false)
-        let farEnd = G722StreamDecoder(rate: 16000)
-        sent.withUnsafeBytes { sent in
-            Self.decode(UnsafeRawBufferPointer(rebasing: sent.suffix(Self.history)), farEnd) { samples, scratch in
-                _ = encoder.encode(samples, into: scratch)
+    private func meet(_ lead: [UInt8]) {
+        let isSettled = silent >= Self.settled
+        if isSettled, lead.isEmpty { return end() }
+        let encoder = G722StreamEncoder(rate: 16000, isSettled: isSettled)
+        if !isSettled {
+            let farEnd = G722StreamDecoder(rate: 16000)
+            sent.withUnsafeBytes { sent in
+                Self.decode(UnsafeRawBufferPointer(rebasing: sent.suffix(Self.history)), farEnd) { samples, scratch in
+                    _ = encoder.encode(samples, into: scratch)
+                }
             }
         }
         let decoder = G722StreamDecoder(rate: 16000)
-        Self.settling.withUnsafeBytes { Self.decode($0, decoder) { _, _ in } }
+        if lead.count < Self.history { Self.settling.withUnsafeBytes { Self.decode($0, decoder) { _, _ in } } }
+        lead.withUnsafeBytes { Self.decode($0, decoder) { _, _ in } }
         coders = (decoder, encoder)
         left = Self.length
     }

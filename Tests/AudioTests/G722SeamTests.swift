@@ -82,6 +82,43 @@ import Testing
         }
     }
 
+    @Test(
+        "a steady tone, and a prompt that goes on behind a key, begin as loud as they are", arguments: [true, false], [0, 2, 50])
+    func inTheMiddle(isLooped: Bool, silentPackets: Int) {
+        let sound =
+            isLooped
+            ? EncodedPrompt(looping: Tone(frequencies: [425]), level: -13, codec: .g722)
+            : EncodedPrompt(tone(425, level: -13, seconds: 2), codec: .g722)
+        let first = isLooped ? 0 : 40
+        let seam = G722Seam()
+        let decoder = FrameDecoder(.g722, rate: 16000)
+        let silence = EncodedPrompt.silence(.g722, packetTime: 20)
+        let loud = EncodedPrompt(tone(1000, level: -3), codec: .g722)
+        var samples: [Int16] = []
+        for packet in 0..<20 {
+            var payload = loud.payload(packet)
+            payload.withUnsafeMutableBytes { seam.pass($0, of: .key, isJoint: packet == 0) }
+            samples += decoded(payload, decoder)
+        }
+        for packet in 0..<silentPackets {
+            var payload = silence.payload(packet % 25)
+            payload.withUnsafeMutableBytes { seam.pass($0, of: .silence, isJoint: false) }
+            samples += decoded(payload, decoder)
+        }
+        let start = samples.count
+        for packet in first..<first + 8 {
+            var payload = sound.payload(packet % sound.packetCount)
+            payload.withUnsafeMutableBytes {
+                seam.pass(
+                    $0, of: .prompt, isJoint: packet == first,
+                    lead: sound.lead(before: packet % sound.packetCount, octets: G722Seam.history))
+            }
+            samples += decoded(payload, decoder)
+        }
+        let levels = levels(samples, from: start)
+        for found in levels { #expect(abs(found + 13) < 4, "\(levels)") }
+    }
+
     @Test("silence is silent, and nothing of it is changed") func silence() {
         let silence = EncodedPrompt.silence(.g722, packetTime: 20)
         let samples = heard([Piece(silence, of: .silence, packets: 500)])

@@ -68,7 +68,7 @@ extension MediaSession {
         } else if let player {
             switch player.next(to: services.payload) {
             case .payload(let octets):
-                send(octets: octets, of: .prompt, isJoint: player.isJoint, at: now)
+                send(octets: octets, of: .prompt, isJoint: player.isJoint, lead: player.lead(octets: G722Seam.history), at: now)
                 if player.isOver { end(player, .finished) }
                 return
             case .silence:
@@ -97,11 +97,14 @@ extension MediaSession {
 
     /// A frame of our own stream, which lies in `services.payload`; one without octets is a pause.
     /// - Parameter isJoint: it was encoded apart from the one before of the same source.
-    private func send(octets: Int, of source: G722Seam.Source, isJoint: Bool = false, at now: Instant) {
+    private func send(
+        octets: Int, of source: G722Seam.Source, isJoint: Bool = false, lead: @autoclosure () -> [UInt8] = [], at now: Instant
+    ) {
         guard maySend, octets > 0 else { return }
         if bridge != nil { followForwarded() }
         if let seam {
-            seam.pass(UnsafeMutableRawBufferPointer(rebasing: services.payload[..<octets]), of: source, isJoint: isJoint)
+            seam.pass(
+                UnsafeMutableRawBufferPointer(rebasing: services.payload[..<octets]), of: source, isJoint: isJoint, lead: lead())
         }
         let timestamp = stream.timestamp
         transmit(stream.audio(payloadType: sendPayload, octets: octets), octets: octets)

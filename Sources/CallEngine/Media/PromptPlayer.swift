@@ -210,6 +210,9 @@ final class PromptPlayer {
         return step(.payload(octets: prompt.copyPayload(packet, to: output)))
     }
 
+    /// What was encoded before the frame that was given last.
+    func lead(octets: Int) -> [UInt8] { current?.lead(before: packet - 1, octets: octets) ?? [] }
+
     private func leaveCurrent() {
         current = nil
         currentEnd = 0
