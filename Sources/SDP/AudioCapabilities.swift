@@ -183,6 +183,8 @@ package struct AudioAgreement: Equatable, Sendable {
     package var sendEvents: TelephoneEventFormat?
     /// Milliseconds a packet that we send: what they asked for within 10 to 60, else our own.
     package var packetTime: Int
+    /// Milliseconds that a packet to them may hold (a=maxptime); nil: they said nothing.
+    package var maximumPacketTime: Int?
     /// Where our RTP goes. `0.0.0.0` or `::` (old-style hold, RFC 3264 section 8.4): nowhere.
     package var remote: SocketAddress
     /// Where our RTCP goes, when it isn't multiplexed.

@@ -124,6 +124,14 @@ package struct OfferAnswer: Sendable {
         secure.forgetKeys()
     }
 
+    /// An offer with another address and another key may be of somebody who does not know how often our sequence number has wrapped: what we
+    /// send there begins anew, for which it needs a new key (RFC 4568 section 7.1.4).
+    private func movesToAnother(_ found: Accepted) -> Bool {
+        guard let agreement, let former = agreement.secure, let crypto = found.crypto else { return false }
+        let (from, to) = (agreement.remote, found.agreement.remote)
+        return crypto.key != former.remoteKey && from != to && !from.ip.isUnspecified && !to.ip.isUnspecified
+    }
+
     /// Whether our offer asks for encryption and may be made again without it: `offered`, and nothing is agreed yet.
     package var mayOfferPlain: Bool { agreement == nil && secure.policy == .offered && !secure.lines.isEmpty }
 
@@ -159,6 +167,7 @@ package struct OfferAnswer: Sendable {
     package mutating func answer(to offer: SessionDescription) throws(OfferAnswerError) -> [UInt8] {
         guard !isOffering else { throw .glare }
         var found = try read(offer: offer)
+        if movesToAnother(found) { secure.forgetKeys() }
         found.agreement.secure = found.crypto.map { secure.accept($0) }
         secure.replaced(agreement?.secure, by: found.agreement.secure)
         agreement = found.agreement

@@ -251,7 +251,7 @@ extension OfferAnswer {
             theirs.bandwidth("RS") ?? session.bandwidth("RS") == 0 && theirs.bandwidth("RR") ?? session.bandwidth("RR") == 0
         return AudioAgreement(
             formats: formats, sendPayload: sendPayload, remoteParameters: theirs.parameters(of: sendPayload), sendEvents: events,
-            packetTime: packetTime(for: theirs), remote: remote,
+            packetTime: packetTime(for: theirs), maximumPacketTime: theirs.milliseconds(.maximumPacketTime), remote: remote,
             remoteRTCP: mux
                 ? remote : SocketAddress(ip: rtcpIP, port: rtcp?.port ?? (remote.port == .max ? remote.port : remote.port + 1)),
             rtcpMux: mux, rtcpWanted: !refusesReports, direction: direction, heldByRemote: held,

@@ -107,6 +107,34 @@ import Testing
         #expect(statistics.jitter == before)
     }
 
+    @Test(
+        "the time of a packet is what timestamps of packets in a row tell: neither pauses nor losses do",
+        arguments: [80, 160, 320, 480])
+    func packetTime(units: UInt32) {
+        var statistics = ReceiveStatistics(clockRate: 8000)
+        var (sequence, timestamp) = (UInt16(65_530), UInt32.max - 1000)
+        func packet(after step: UInt32, lost: UInt16 = 0) {
+            sequence &+= lost + 1
+            timestamp &+= step
+            _ = statistics.receive(ssrc: 1, sequence: sequence, timestamp: timestamp, at: .zero)
+        }
+        packet(after: units)
+        packet(after: units)
+        #expect(statistics.packetTime == nil)
+        packet(after: units)
+        let time = Duration.milliseconds(Int(units) / 8)
+        #expect(statistics.packetTime == time)
+        // Comfort noise every 200 ms, every other packet lost, and one pause.
+        for _ in 0..<3 { packet(after: 1600) }
+        for _ in 0..<3 { packet(after: units * 2, lost: 1) }
+        packet(after: 40)
+        #expect(statistics.packetTime == time)
+        for _ in 0..<2 { packet(after: 240) }
+        #expect(statistics.packetTime == .milliseconds(30))
+        statistics.change(clockRate: 48_000)
+        #expect(statistics.packetTime == nil)
+    }
+
     @Test func fractionsAreOfTheTimeSinceTheLastReport() throws {
         var statistics = ReceiveStatistics(clockRate: 8000)
         #expect(statistics.makeReport(at: .zero) == nil)

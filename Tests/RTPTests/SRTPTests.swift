@@ -81,6 +81,34 @@ import Testing
         }
     }
 
+    @Test(
+        "keys that change after a wrap: the counter goes on, and a device that begins anew is understood as well",
+        arguments: [SRTPSuite.aes128HMAC80, .aes128GCM, .aes256HMAC32], [true, false])
+    func newKeys(suite: SRTPSuite, goesOn: Bool) throws {
+        var sender = SRTPSender(suite, master: masterKey(suite))
+        var receiver = SRTPReceiver(suite, master: masterKey(suite))
+        func pass(_ numbers: some Sequence<Int>) throws {
+            for number in numbers {
+                let packet = rtpPacket(UInt16(truncatingIfNeeded: number))
+                #expect(try receiver.unprotect(try #require(sender.protect(packet))) == packet, "\(number)")
+            }
+        }
+        try pass([65_000, 65_534, 65_536])
+        // The first new keys are never heard, and the second ones not at once.
+        for seed in [2, 3] as [UInt8] {
+            sender = SRTPSender(suite, master: masterKey(suite, seed: seed), after: goesOn ? sender : nil)
+            receiver = SRTPReceiver(suite, master: masterKey(suite, seed: seed), after: receiver)
+        }
+        _ = sender.protect(rtpPacket(UInt16(truncatingIfNeeded: 80_000)))
+        let first = try #require(sender.protect(rtpPacket(UInt16(truncatingIfNeeded: 90_000))))
+        #expect(try receiver.unprotect(first) == rtpPacket(UInt16(truncatingIfNeeded: 90_000)))
+        #expect(throws: SRTPError.replayed) { try receiver.unprotect(first) }
+        try pass([110_000, 131_071, 131_073, 160_000, 190_000, 196_610])
+        #expect(throws: SRTPError.unauthentic) {
+            try receiver.unprotect(rtpPacket(5) + [UInt8](repeating: 1, count: suite.tagLength))
+        }
+    }
+
     @Test("a replayed packet is not taken, nor one that is too old", arguments: [SRTPSuite.aes128HMAC80, .aes256GCM])
     func replay(suite: SRTPSuite) throws {
         let sender = SRTPSender(suite, master: masterKey(suite))

@@ -148,6 +148,21 @@ private func crypto(_ octets: [UInt8]) throws -> [CryptoAttribute] {
 }
 
 @Suite struct SecureOffererTests {
+    @Test(
+        "another key at another address gets another key of ours; either alone does not",
+        arguments: [
+            ("192.0.2.7", key30.replacing("WV", with: "AA"), true), ("192.0.2.7", key30, false),
+            ("192.0.2.1", key30.replacing("WV", with: "AA"), false), ("0.0.0.0", key30.replacing("WV", with: "AA"), false)
+        ])
+    func elsewhere(address: String, key: String, isNew: Bool) throws {
+        var ours = side(.accepted)
+        let media = ["m=audio 4000 RTP/SAVP 0", "a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:\(key30)"]
+        let first = try crypto(ours.answer(to: theirs(media[0], media[1])))
+        let second = try crypto(
+            ours.answer(to: theirs(media[0], "c=IN IP4 \(address)", media[1].replacing(key30, with: key))))
+        #expect((first[0].key != second[0].key) == isNew)
+    }
+
     @Test("an offer has a line for each suite with a key of its own, and repeats them")
     func offers() throws {
         var us = side(.required)

@@ -86,11 +86,12 @@ extension MediaSession {
         // A leg that has not agreed on comfort noise is filled with silence.
         if packet.payloadType == ComfortNoise.payloadType { return other.pause(like: packet.payload) }
         let codec = codec(ofPayload: packet.payloadType)
-        bridge?.isTranscoded = !codec.passes(as: other.codec)
+        let units = codec.ticks(in: packet.payload)
+        bridge?.isTranscoded = !codec.passes(as: other.codec) || codec.isCoded && units > other.mostUnits
         guard bridge?.isTranscoded == false, other.maySend, other.player == nil, other.keySound == nil, other.eventSender == nil,
             packet.payload.count <= MediaServices.mostPayload
         else { return }
-        let (timestamp, isFirst) = forwardedTimestamp(of: packet, other)
+        let (timestamp, isFirst) = forwardedTimestamp(of: packet, lasting: UInt32(units), other)
         let now = loop.now
         other.bridge?.lastSent = now
         let header = other.stream.header(
@@ -110,23 +111,22 @@ extension MediaSession {
     }
 
     /// The far side's clock is kept as long as it goes on; where it begins anew, or jumps, it is put behind what was sent.
-    private func forwardedTimestamp(of packet: RTPPacket, _ other: MediaSession) -> (UInt32, isFirst: Bool) {
+    private func forwardedTimestamp(
+        of packet: RTPPacket, lasting units: UInt32, _ other: MediaSession
+    ) -> (UInt32, isFirst: Bool) {
         if let offset = bridge?.offset, let former = other.bridge?.forwarded {
             let timestamp = packet.timestamp &+ offset
             let step = Int(Int32(bitPattern: timestamp &- former.start))
             if abs(step) <= codec.clockRate * BridgeEnd.longestStep {
-                // A packet lasts as long as the step before it, or else as ours. One that comes late changes nothing.
-                if step > 0 {
-                    let length = step <= other.unitsPerTick * 6 ? UInt32(step) : other.unitsPerTick
-                    other.bridge?.forwarded = (timestamp, timestamp &+ length)
-                }
+                // One that comes late changes nothing.
+                if step > 0 { other.bridge?.forwarded = (timestamp, timestamp &+ units) }
                 return (timestamp, false)
             }
         }
         other.followForwarded()
         let timestamp = other.stream.timestamp
         bridge?.offset = timestamp &- packet.timestamp
-        other.bridge?.forwarded = (timestamp, timestamp &+ other.unitsPerTick)
+        other.bridge?.forwarded = (timestamp, timestamp &+ units)
         return (timestamp, true)
     }
 

@@ -21,22 +21,24 @@ final class MediaCipher {
         receiver = Self.receiver(agreement)
     }
 
-    /// The next agreement: a direction whose key stays the same goes on, with its counters.
-    func change(to next: SecureAgreement) {
+    /// The next agreement: a direction whose key stays the same goes on, with its counters. `isSamePlace`: our packets go where they went, to
+    /// somebody who knows how often their numbers have wrapped; elsewhere a new key begins anew (RFC 4568 section 7.1.4).
+    func change(to next: SecureAgreement, isSamePlace: Bool) {
         if next.suite != agreement.suite || next.ownKey != agreement.ownKey {
-            sender = SRTPSender(next.suite, master: next.ownKey.revealed)
+            sender = SRTPSender(next.suite, master: next.ownKey.revealed, after: isSamePlace ? sender : nil)
         }
         if next.suite != agreement.suite || next.remoteKey != agreement.remoteKey
             || next.remoteIdentifier != agreement.remoteIdentifier
         {
             former = receiver
-            receiver = Self.receiver(next)
+            receiver = Self.receiver(next, after: receiver)
         }
         agreement = next
     }
 
-    private static func receiver(_ agreement: SecureAgreement) -> SRTPReceiver {
-        SRTPReceiver(agreement.suite, master: agreement.remoteKey.revealed, identifier: agreement.remoteIdentifier)
+    private static func receiver(_ agreement: SecureAgreement, after former: SRTPReceiver? = nil) -> SRTPReceiver {
+        SRTPReceiver(
+            agreement.suite, master: agreement.remoteKey.revealed, identifier: agreement.remoteIdentifier, after: former)
     }
 
     /// See SRTPReceiver.
@@ -75,7 +77,11 @@ extension MediaSession {
             cipher = nil
             return
         }
-        if let cipher { cipher.change(to: secure) } else { cipher = MediaCipher(secure) }
+        guard let cipher else {
+            cipher = MediaCipher(secure)
+            return
+        }
+        cipher.change(to: secure, isSamePlace: latch?.signaled == agreement.remote)
     }
 
     /// The packet in a protected one, or, of a plain stream, what came; nil, and counted, when it is none of the far side's.

@@ -19,7 +19,7 @@ extension MediaSession {
         recorder.recording.stopRecorder = { [unowned self, recorder] in
             if self.recorder === recorder { self.recorder = nil }
             // A packet that was missing at the beginning may have come late.
-            recorder.close(lost: .milliseconds(max(0, lostPackets - lostBefore) * packetTime))
+            recorder.close(lost: farPacketTime * max(0, lostPackets - lostBefore))
         }
         recorder.onFailure = { [unowned self, unowned recorder] in
             if self.recorder === recorder { self.recorder = nil }

@@ -135,14 +135,14 @@ extension MediaSession {
 
     private func adoptEvents(_ agreement: AudioAgreement) {
         sendEventPayload = agreement.sendEvents?.payload
-        let clock = agreement.formats.first { $0.isTelephoneEvent }?.codec.clockRate
-        if clock != eventClock {
+        let formats = agreement.receiveEvents
+        if !formats.contains(where: { $0.clockRate == reception?.events?.clockRate }) {
             endOpenKey()
             reception?.events = nil
-            eventClock = clock
         }
+        eventFormats = formats
         // Keys may come as sound only where there is no better way.
-        wantsInband = clock == nil && codec.isCoded
+        wantsInband = formats.isEmpty && codec.isCoded
         if !wantsInband { endInband() }
     }
 
@@ -150,6 +150,8 @@ extension MediaSession {
         // The capabilities hold only codecs that are built.
         let agreed = Audio.AudioCodec(agreement.codec, wished: agreement.remoteParameters) ?? .pcmu
         let time = agreed.packetTime(atMost: agreement.packetTime)
+        mostUnits =
+            agreement.maximumPacketTime.map { max(Int(agreed.ticks(inMilliseconds: time)), agreed.clockRate * $0 / 1000) } ?? .max
         sendPayload = agreement.sendPayload
         reception?.statistics.change(clockRate: UInt32(agreed.clockRate))
         guard agreed != codec || time != packetTime else { return }

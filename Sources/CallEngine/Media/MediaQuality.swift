@@ -49,8 +49,13 @@ extension MediaSession {
 
     /// How much of the far side's beginning we did not hear, by its first report; less than 100 ms may still be on its way.
     var clippedStart: Duration? {
-        hearing?.unheardStart.map { $0 * UInt64(packetTime) < 100 ? .zero : .milliseconds(Int64($0) * Int64(packetTime)) }
+        guard let packets = hearing?.unheardStart else { return nil }
+        let length = farPacketTime * packets
+        return length < .milliseconds(100) ? .zero : length
     }
+
+    /// What a packet of the far side holds; ours as long as that is not known.
+    var farPacketTime: Duration { reception?.statistics.packetTime ?? .milliseconds(packetTime) }
 
     /// How we hear the source that our report is about.
     func metrics(about ssrc: UInt32) -> VoIPMetrics {
@@ -58,7 +63,8 @@ extension MediaSession {
         let (lost, expected) = (statistics.lostCount, max(statistics.expectedCount, 1))
         let late = statistics.lateCount
         let bursts = statistics.lossBursts
-        func milliseconds(_ packets: Double) -> UInt16 { UInt16(clamping: Int(packets * Double(packetTime))) }
+        let time = farPacketTime.milliseconds
+        func milliseconds(_ packets: Double) -> UInt16 { UInt16(clamping: Int(packets * time)) }
         func limited(_ duration: Duration) -> UInt16 { UInt16(clamping: Int(duration.milliseconds)) }
         let delay = VoiceQuality.delay(roundTrip: roundTrip, jitter: statistics.jitter)
         let rating = Quality.rating(lost: lost + late, expected: expected, delay: delay, codec: codec.impairment)

@@ -5,6 +5,7 @@ import Audio
 import Basics
 import RTP
 import Reactor
+import SDP
 
 extension MediaSession {
     /// A datagram of the RTP socket. No `source`: the socket is connected to it.
@@ -85,8 +86,11 @@ extension MediaSession {
     }
 
     private func receivedEvent(_ packet: RTPPacket, at now: Instant) {
-        guard let reception, let eventClock else { return }
-        if reception.events == nil { reception.events = TelephoneEventReceiver(clockRate: eventClock) }
+        guard let reception, let format = eventFormats.first(where: { $0.payload == packet.payloadType }) else { return }
+        if reception.events?.clockRate != format.clockRate {
+            endOpenKey()
+            reception.events = TelephoneEventReceiver(clockRate: format.clockRate)
+        }
         let events = reception.events!.receive(packet.payload, sequence: packet.sequence, timestamp: packet.timestamp, at: now)
         keyDeadline = reception.events!.deadline ?? .never
         for event in events { report(event) }

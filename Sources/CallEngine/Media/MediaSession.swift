@@ -118,6 +118,8 @@ package final class MediaSession {
     @exclusivity(unchecked) var audioPayloads: [(payload: UInt8, codec: Audio.AudioCodec)] = []
     var sendEventPayload: UInt8?
     @exclusivity(unchecked) var packetTime = 20
+    /// The longest packet that the far side takes (a=maxptime), in units of the codec's clock.
+    @exclusivity(unchecked) var mostUnits = Int.max
     /// Our description is with the far side: we send and expect media.
     @exclusivity(unchecked) var isStarted = false
 
@@ -130,8 +132,8 @@ package final class MediaSession {
     var isSendingDigits = false
     /// The keys that are being sent are secret.
     var sendsSecretKeys = false
-    /// Hz of the keys that may come as events; nil: none may.
-    var eventClock: UInt32?
+    /// Keys that may come as events: to an offer of several clocks the far side may send each codec's own.
+    var eventFormats: [TelephoneEventFormat] = []
     var merger = DigitMerger()
     var inbandEnd: (digit: Digit, position: Int)?
     var clockSpread = 0

@@ -20,11 +20,20 @@ package enum SRTPError: Error, Equatable, Sendable, CaseIterable {
 private struct SRTPSources {
     private var sources: [(ssrc: UInt32, window: SRTPWindow)] = []
 
+    subscript(ssrc: UInt32) -> SRTPWindow? { sources.first { $0.ssrc == ssrc }?.window }
+
     /// Of a source that was not heard so far: an empty one.
     func window(of ssrc: UInt32) throws(SRTPError) -> SRTPWindow {
-        if let known = sources.first(where: { $0.ssrc == ssrc }) { return known.window }
+        if let known = self[ssrc] { return known }
         guard sources.count < SRTPReceiver.mostSources else { throw .tooManySources }
         return SRTPWindow()
+    }
+
+    /// These, and of the others those that are not among these.
+    func over(_ others: SRTPSources) -> SRTPSources {
+        var all = self
+        all.sources += others.sources.filter { self[$0.ssrc] == nil }
+        return all
     }
 
     /// An authentic packet has come.
@@ -48,17 +57,27 @@ package final class SRTPReceiver {
     private let control: SRTPCipher
     @exclusivity(unchecked) private var sources = SRTPSources()
     @exclusivity(unchecked) private var controlSources = SRTPSources()
+    /// Sources of RTP under the keys before: how often their sequence numbers have wrapped.
+    private let before: SRTPSources
 
-    /// `master`: key and salt, `suite.masterLength` octets; `identifier`: up to 128 octets; `isEncrypted`: see SRTPSender.
-    package convenience init(_ suite: SRTPSuite, master: [UInt8], identifier: [UInt8] = [], isEncrypted: Bool = true) {
+    /// - Parameters:
+    ///   - master: key and salt, `suite.masterLength` octets.
+    ///   - identifier: up to 128 octets.
+    ///   - isEncrypted: see SRTPSender.
+    ///   - former: receives the same streams under the keys before. The rollover counter of a stream goes on (RFC 3711 section 3.3.1),
+    ///     and, since some devices take that for a new stream (RFC 4568 section 7.1.4), may begin anew as well.
+    package convenience init(
+        _ suite: SRTPSuite, master: [UInt8], identifier: [UInt8] = [], isEncrypted: Bool = true, after former: SRTPReceiver? = nil
+    ) {
         self.init(
             suite, media: SRTPKeys(suite, master: master, for: .rtp), control: SRTPKeys(suite, master: master, for: .rtcp),
-            identifier: identifier, isEncrypted: isEncrypted)
+            identifier: identifier, isEncrypted: isEncrypted, after: former)
     }
 
     /// With session keys.
     package init(
-        _ suite: SRTPSuite, media: SRTPKeys, control: SRTPKeys, identifier: [UInt8] = [], isEncrypted: Bool = true
+        _ suite: SRTPSuite, media: SRTPKeys, control: SRTPKeys, identifier: [UInt8] = [], isEncrypted: Bool = true,
+        after former: SRTPReceiver? = nil
     ) {
         precondition(identifier.count <= 128)
         precondition(isEncrypted || !suite.isAEAD, "what GCM authenticates it encrypts")
@@ -67,9 +86,11 @@ package final class SRTPReceiver {
         self.identifier = identifier
         self.media = SRTPCipher(suite, media, encrypts: false)
         self.control = SRTPCipher(suite, control, encrypts: false)
+        before = former.map { $0.sources.over($0.before) } ?? SRTPSources()
     }
 
-    /// Writes the RTP packet that `packet` protects to `output`, which is at least as long and may be the same place; returns its length.
+    /// Writes the RTP packet that `packet` protects to `output`, which is at least as long and, but for a receiver after another one, may be
+    /// the same place; returns its length.
     package func unprotect(
         _ packet: UnsafeRawBufferPointer, to output: UnsafeMutableRawBufferPointer
     ) throws(SRTPError) -> Int {
@@ -78,17 +99,35 @@ package final class SRTPReceiver {
             throw .malformed
         }
         let ssrc = packet.read32(at: 8)
+        let sequence = packet.read16(at: 2)
         let window = try sources.window(of: ssrc)
-        guard let index = window.index(of: packet.read16(at: 2)), window.isNew(index) else { throw .replayed }
+        guard let index = window.index(of: sequence), window.isNew(index) else { throw .replayed }
+        if window.isEmpty, let next = before[ssrc]?.index(of: sequence), next >> 16 != 0 {
+            do throws(SRTPError) {
+                try openMedia(packet, start..<end, ssrc: ssrc, index: next, to: output)
+                return end
+            } catch {
+                guard error == .unauthentic else { throw error }
+            }
+        }
+        try openMedia(packet, start..<end, ssrc: ssrc, index: index, to: output)
+        return end
+    }
+
+    /// The RTP packet counts when it is authentic with this index.
+    private func openMedia(
+        _ packet: UnsafeRawBufferPointer, _ payload: Range<Int>, ssrc: UInt32, index: UInt64,
+        to output: UnsafeMutableRawBufferPointer
+    ) throws(SRTPError) {
+        let end = payload.upperBound
         // The identifier stands behind the tag of GCM, and before that of HMAC.
         let tag = suite.isAEAD ? end : end + identifier.count
         guard hasIdentifier(packet, at: suite.isAEAD ? end + suite.tagLength : end) else { throw .unauthentic }
         try open(
-            packet, start..<end, tag: tag..<tag + suite.tagLength, hashed: end,
+            packet, payload, tag: tag..<tag + suite.tagLength, hashed: end,
             word: suite.isAEAD ? nil : UInt32(truncatingIfNeeded: index >> 16), media, isEncrypted: isEncrypted, ssrc: ssrc,
             index: index, to: output)
         sources.note(index, of: ssrc)
-        return end
     }
 
     /// Writes the RTCP packet that `packet` protects to `output`, which is at least as long and may be the same place; returns its

@@ -33,10 +33,16 @@ package final class SRTPSender {
     ///   - master: key and salt, `suite.masterLength` octets; for nothing else than this stream.
     ///   - isEncrypted: false leaves the payload of RTP readable, with its tag: UNENCRYPTED_SRTP (RFC 4568 section 6.3.2), for suites with
     ///     HMAC.
-    package convenience init(_ suite: SRTPSuite, master: [UInt8], isEncrypted: Bool = true) {
+    ///   - former: has sent the same stream to the same far side under the keys before: the rollover counter goes on (RFC 3711
+    ///     section 3.3.1).
+    package convenience init(
+        _ suite: SRTPSuite, master: [UInt8], isEncrypted: Bool = true, after former: SRTPSender? = nil
+    ) {
         self.init(
             suite, media: SRTPKeys(suite, master: master, for: .rtp), control: SRTPKeys(suite, master: master, for: .rtcp),
             isEncrypted: isEncrypted)
+        guard let former else { return }
+        (rollover, lastSequence, hasSent) = (former.rollover, former.lastSequence, former.hasSent)
     }
 
     /// With session keys.

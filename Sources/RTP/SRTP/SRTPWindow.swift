@@ -13,6 +13,9 @@ package struct SRTPWindow: Equatable, Sendable {
 
     package init() {}
 
+    /// Nothing came so far.
+    package var isEmpty: Bool { came == 0 }
+
     /// The index with these low 16 bits that is nearest to the highest one; the first packet of a source has the rollover counter 0. Nil
     /// where it would be below zero, or the key is used up.
     package func index(of sequence: UInt16) -> UInt64? {

@@ -34,6 +34,8 @@ package struct ReceiveStatistics: Sendable {
     private static let playable = Duration.milliseconds(60)
     /// Numbers that may come out of order before one that is missing counts as lost in `bursts`.
     private static let settling = 3
+    /// Steps of the timestamp that are a packet's time, in milliseconds; longer ones are pauses.
+    private static let longestPacket: UInt32 = 120
 
     // What each packet touches, together.
 
@@ -54,6 +56,10 @@ package struct ReceiveStatistics: Sendable {
     /// 16 times the jitter, in units of the RTP clock.
     private var scaledJitter: UInt32 = 0
     private var largestJitter: UInt32 = 0
+    private var lastTimestamp: UInt32 = 0
+    private var lastStep: UInt32 = 0
+    /// See `packetTime`; 0: not known.
+    private var packetUnits: UInt32 = 0
 
     private var duplicates: UInt64 = 0
     /// Totals of former sources.
@@ -94,7 +100,10 @@ package struct ReceiveStatistics: Sendable {
         let arrival = place(ssrc: ssrc, sequence: sequence)
         if arrival.isUsable {
             lastArrival = now
-            if measuresJitter { measure(timestamp, at: now, isLate: arrival == .late) }
+            if measuresJitter {
+                measure(timestamp, at: now, isLate: arrival == .late)
+                if arrival != .late { noteStep(to: timestamp, isNext: arrival == .next(missing: 0)) }
+            }
         }
         return arrival
     }
@@ -107,6 +116,8 @@ package struct ReceiveStatistics: Sendable {
         largestJitter = UInt32(UInt64(largestJitter) * UInt64(clockRate) / UInt64(self.clockRate))
         self.clockRate = clockRate
         hasTransit = false
+        packetUnits = 0
+        lastStep = 0
     }
 
     private mutating func place(ssrc: UInt32, sequence: UInt16) -> Arrival {
@@ -201,6 +212,17 @@ package struct ReceiveStatistics: Sendable {
         return .duplicate
     }
 
+    /// Two equal steps in a row between packets that follow each other are the time of a packet.
+    @inline(__always)
+    private mutating func noteStep(to timestamp: UInt32, isNext: Bool) {
+        let step = isNext ? timestamp &- lastTimestamp : 0
+        if step == lastStep, step != 0, step != packetUnits, step <= clockRate / 1000 * Self.longestPacket {
+            packetUnits = step
+        }
+        lastStep = step
+        lastTimestamp = timestamp
+    }
+
     /// RFC 3550 appendix A.8, in integers.
     private mutating func measure(_ timestamp: UInt32, at now: Instant, isLate: Bool) {
         let seconds = now.nanoseconds / 1_000_000_000
@@ -237,6 +259,8 @@ package struct ReceiveStatistics: Sendable {
         all.settleLosses(before: Self.settling)
         return all.bursts.figures(received: ssrc == nil ? 0 : highest &- all.lossEnd &+ 1)
     }
+    /// What a packet of the far side holds, by the timestamps of those that came; nil before three in a row.
+    package var packetTime: Duration? { packetUnits == 0 ? nil : duration(packetUnits << 4) }
     /// The smoothed jitter of RFC 3550 section 6.4.1.
     package var jitter: Duration { duration(scaledJitter) }
     /// The largest value that `jitter` had.

@@ -128,6 +128,43 @@ import Testing
         world.end()
     }
 
+    /// Offered with both clocks, a device may send the one of either codec.
+    @Test("of two clocks of events each is its own", arguments: [8000, 48_000]) func clocks(rate: Int) throws {
+        let world = MediaWorld(seed: 9)
+        let peer = try RawPeer(world.loop)
+        let session = try world.session(world.left, codecs: ["pcmu", "opus"])
+        let offer = String(decoding: session.makeOffer(), as: UTF8.self)
+        func number(_ encoding: String) throws -> UInt8 {
+            let line = try #require(offer.split(separator: "\r\n").first { $0.hasPrefix("a=rtpmap:") && $0.hasSuffix(encoding) })
+            return try #require(line.dropFirst(9).split(separator: " ").first.flatMap { UInt8($0) })
+        }
+        let (narrow, wide, opus) = (
+            try number("telephone-event/8000"), try number("telephone-event/48000"), try number("opus/48000/2")
+        )
+        var answer = String(decoding: peer.description(formats: "0 \(opus) \(narrow) \(wide)", events: false), as: UTF8.self)
+        answer +=
+            "a=rtpmap:\(opus) opus/48000/2\r\na=rtpmap:\(narrow) telephone-event/8000\r\na=rtpmap:\(wide) telephone-event/48000\r\n"
+        try session.receive(answer: Array(answer.utf8)[...])
+        world.run(.milliseconds(100))
+        let target = rtpAddress(Array(offer.utf8), ip: MediaWorld.leftIP)
+        let start = peer.sender.timestamp
+        // Its end is lost, which three times the sender's step tells: 150 ms.
+        for packet in 1...4 {
+            let duration = UInt16(packet * rate / 20)
+            let header = peer.sender.header(
+                payloadType: rate == 8000 ? narrow : wide, marker: packet == 1, timestamp: start, octets: 4)
+            peer.send(header, [5, 10, UInt8(duration >> 8), UInt8(duration & 255)], to: target)
+            world.run(.milliseconds(50))
+        }
+        #expect(session.digits.waiting.map(\.phase) == [.began])
+        world.run(.milliseconds(80))
+        #expect(session.digits.waiting.map(\.phase) == [.began])
+        world.run(.milliseconds(60))
+        #expect(session.digits.waiting.map(\.phase) == [.began, .ended])
+        peer.close()
+        world.end()
+    }
+
     @Test func theEndOfTheCallEndsTheSending() throws {
         let world = MediaWorld()
         let (left, _) = try world.pair()

@@ -18,12 +18,13 @@ import Testing
         let outer: MediaSession
         let target: SocketAddress
 
-        init(seed: UInt64, isConnected: Bool = true) throws {
+        /// `calleeSays`: further lines of the callee's description.
+        init(seed: UInt64, codecs: [String] = ["pcmu", "pcma"], calleeSays: String = "", isConnected: Bool = true) throws {
             world = MediaWorld(seed: seed)
             caller = try RawPeer(world.loop)
             callee = try RawPeer(world.loop, port: 5000)
-            (inner, target) = try world.answering(caller.description())
-            (outer, _) = try world.answering(callee.description())
+            (inner, target) = try world.answering(caller.description(), codecs: codecs)
+            (outer, _) = try world.answering(callee.description() + Array(calleeSays.utf8), codecs: codecs)
             if isConnected { inner.connect(to: outer) }
         }
 
@@ -78,6 +79,30 @@ import Testing
         }
         legs.world.run(.milliseconds(300))
         #expect(legs.keys.count == 1 && legs.inner.digits.history == "5")
+        legs.end()
+    }
+
+    @Test("a packet that is longer than the other side takes goes in pieces", arguments: [20, 40, 60])
+    func longest(milliseconds: Int) throws {
+        let legs = try Legs(seed: 57, calleeSays: "a=maxptime:\(milliseconds)\r\n")
+        legs.talk(5)
+        // Packets of 60 ms.
+        for _ in 0..<50 {
+            legs.caller.send(Self.sound + Self.sound + Self.sound, to: legs.target)
+            legs.caller.sender.advance(by: 320)
+            legs.world.run(.milliseconds(60))
+        }
+        let audio = legs.callee.packets.suffix(40)
+        let longest = audio.map(\.payload.count).max() ?? 0
+        #expect(longest <= milliseconds * 8)
+        #expect((longest == 480) == (milliseconds == 60), "what may be forwarded is")
+        #expect(audio.allSatisfy { $0.payload.allSatisfy { $0 == 0x12 } })
+        for (one, next) in zip(audio, audio.dropFirst()) {
+            #expect(next.timestamp &- one.timestamp == UInt32(one.payload.count))
+        }
+        legs.talk(50)
+        #expect(legs.callee.packets.suffix(20).allSatisfy { $0.payload == Self.sound })
+        expectOrder(legs.callee.packets)
         legs.end()
     }
 

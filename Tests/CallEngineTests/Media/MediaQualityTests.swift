@@ -44,6 +44,58 @@ import Testing
         world.end()
     }
 
+    @Test("what did not come is counted in the far side's packet time", arguments: [10, 40])
+    func farPacketTime(milliseconds: Int) throws {
+        let world = MediaWorld(seed: 35)
+        let peer = try RawPeer(world.loop)
+        let (session, target) = try world.answering(peer.description())
+        let recording = try session.record(RecordingRequest(path: temporaryFile("far.wav")))
+        let sound = [UInt8](repeating: 0x12, count: milliseconds * 8)
+        func talk(_ packets: Int, isLost: Bool = false) {
+            for _ in 0..<packets {
+                let header = peer.sender.audio(payloadType: 0, octets: sound.count)
+                if !isLost { peer.send(header, sound, to: target) }
+                peer.sender.advance(by: UInt32(sound.count))
+                world.run(.milliseconds(milliseconds))
+            }
+        }
+        talk(20, isLost: true)
+        talk(50)
+        // A burst of four.
+        talk(4, isLost: true)
+        talk(50)
+        world.run(.milliseconds(100))
+        var report = [UInt8](repeating: 0, count: RTCPWriter.sufficientSize)
+        let count = report.withUnsafeMutableBytes { buffer in
+            var writer = RTCPWriter(buffer)
+            writer.senderReport(
+                ssrc: peer.sender.ssrc,
+                SenderInfo(
+                    time: NTPTime(unixNanoseconds: world.loop.now.nanoseconds), timestamp: peer.sender.timestamp,
+                    packetCount: peer.sender.packetCount, octetCount: peer.sender.octetCount), about: nil)
+            return writer.count
+        }
+        report[..<count].withUnsafeBytes {
+            _ = peer.socket.sendNow($0, to: SocketAddress(ip: target.ip, port: target.port + 1))
+        }
+        var metrics: VoIPMetrics?
+        let control = try world.loop.bindDatagram(
+            to: SocketAddress(ip: MediaWorld.peerIP, port: peer.socket.localAddress.port + 1))
+        control.onReceive = { bytes, _ in
+            var reader = RTCPReader(bytes)
+            while let packet = reader?.next() { metrics = packet.voipMetrics(about: peer.sender.ssrc) ?? metrics }
+        }
+        talk(8000 / milliseconds)
+        #expect(session.report.clippedStart == .milliseconds(20 * milliseconds))
+        #expect(metrics.map { Int($0.burstDuration) } == 4 * milliseconds)
+        recording.stop()
+        world.run(.milliseconds(100))
+        #expect(recording.result?.lost == .milliseconds(4 * milliseconds))
+        control.close()
+        peer.close()
+        world.end()
+    }
+
     /// Of pauses that are told by comfort noise there are few packets.
     @Test("nothing comes from the far side", arguments: ["0 101", "0 13 101"]) func hearsNothing(formats: String) throws {
         let world = MediaWorld(seed: 32)

@@ -116,6 +116,59 @@ import Testing
         world.end()
     }
 
+    @Test(
+        "they change their key after a wrap: we take a counter that goes on, and one that begins anew, over a network with loss",
+        arguments: [false, true])
+    func newKeyAfterAWrap(goesOn: Bool) throws {
+        let world = MediaWorld(seed: 17)
+        let (session, peer) = try SecurePeer.call(world, suite: .aes128HMAC80)
+        world.network.impairment.loss = 0.2
+        for _ in 0..<66_000 {
+            peer.send([UInt8](repeating: 1, count: 160))
+            world.run(.milliseconds(20))
+        }
+        #expect(world.left.counters.droppedUnauthentic == 0)
+        world.network.impairment.loss = 0
+        let before = session.report.received
+        peer.changeKey(seed: 9, goesOn: goesOn)
+        try peer.take(try session.answer(peer.description(version: 2)))
+        for _ in 0..<10 {
+            peer.send([UInt8](repeating: 1, count: 160))
+            world.run(.milliseconds(20))
+        }
+        #expect(session.report.received == before + 10 && peer.failures == 0)
+        peer.close()
+        world.end()
+    }
+
+    @Test(
+        "another suite after a wrap: our counter goes on where our packets went, and begins anew elsewhere",
+        arguments: [false, true])
+    func newSuiteAfterAWrap(isElsewhere: Bool) throws {
+        let world = MediaWorld(seed: 18)
+        let (session, peer) = try SecurePeer.call(world, suite: .aes128HMAC80)
+        world.run(.seconds(1500))
+        let next = try SecurePeer(world, suite: .aes128HMAC32, port: 5000)
+        let answer = try session.answer(next.description(version: 2, port: isElsewhere ? nil : 4000))
+        try next.take(answer)
+        // Takes a counter that goes on as well.
+        let follower = try SecurePeer(world, suite: .aes128HMAC32, port: 6000)
+        try follower.take(answer, after: peer)
+        var (heard, failures) = (peer.heard.count, peer.failures)
+        if !isElsewhere { peer.receive(as: follower) }
+        world.run(.seconds(1))
+        #expect((isElsewhere ? next.heard.count : peer.heard.count - heard) >= 45)
+        #expect(next.failures == 0 && peer.failures == failures)
+        if !isElsewhere {
+            (heard, failures) = (peer.heard.count, peer.failures)
+            peer.receive(as: next)
+            world.run(.seconds(1))
+            #expect(peer.heard.count == heard && peer.failures > failures, "the counter began anew")
+        }
+        for peer in [peer, next, follower] { peer.close() }
+        world.end()
+    }
+
     @Test("another far side in its place gets a key of its own, and counts from the beginning", arguments: [false, true])
     func anotherFarSide(isOffered: Bool) throws {
         let world = MediaWorld(seed: 9)
@@ -206,26 +259,29 @@ private final class SecurePeer {
         (0..<suite.masterLength).map { UInt8(truncatingIfNeeded: $0 &* 7) &+ seed }
     }
 
-    func changeKey(seed: UInt8) {
+    /// `goesOn`: with the rollover counter.
+    func changeKey(seed: UInt8, goesOn: Bool = false) {
         key = Self.key(suite, seed: seed)
-        sender = SRTPSender(suite, master: key)
+        sender = SRTPSender(suite, master: key, after: goesOn ? sender : nil)
     }
 
-    func description(version: Int = 1, tag: Int = 3) -> ArraySlice<UInt8> {
-        let plain = String(decoding: peer.description(version: version), as: UTF8.self)
+    func description(version: Int = 1, tag: Int = 3, port: UInt16? = nil) -> ArraySlice<UInt8> {
+        let plain = String(decoding: peer.description(port: port, version: version), as: UTF8.self)
         let line = "a=crypto:\(tag) \(suite.rawValue) inline:\(Base64.encode(key))\r\n"
         return Array((plain.replacing("RTP/AVP", with: "RTP/SAVP") + line).utf8)[...]
     }
 
     /// The session's description.
-    func take(_ answer: [UInt8], tag: Int = 3) throws {
+    func take(_ answer: [UInt8], tag: Int = 3, after former: SecurePeer? = nil) throws {
         target = rtpAddress(answer, ip: MediaWorld.leftIP)
         let line = try #require(
             try SessionDescription(parsing: answer[...]).media[0].values(of: "crypto").compactMap { CryptoAttribute($0) }.first)
         #expect(line.tag == tag && line.suite == suite)
         theirKey = line.key
-        if receiver == nil { receiver = SRTPReceiver(suite, master: line.key.revealed) }
+        if receiver == nil { receiver = SRTPReceiver(suite, master: line.key.revealed, after: former?.receiver) }
     }
+
+    func receive(as other: SecurePeer) { receiver = other.receiver }
 
     func send(_ payload: [UInt8], with other: SRTPSender? = nil) {
         let header = peer.sender.audio(payloadType: 0, octets: payload.count)
