@@ -7,18 +7,22 @@
 //   behind           payloads go out as they are again
 //
 // Behind 100 ms of our silence nothing is needed by what begins: all encoders begin in the state that it leaves (G722StreamEncoder). What
-// goes on in the middle, or is looped, was encoded in another state: its payloads before this one tell which.
+// goes on in the middle, or is looped, was encoded in another state: its payloads before this one tell which. Live encoders are one for each
+// call or for many, and go on as they were when something else has been heard meanwhile.
 
 /// What goes out as one stream of G.722. Belongs to one session.
 package final class G722Seam {
     /// What a payload is of. Payloads of one kind follow each other, but for what `isJoint` says.
     package enum Source: Sendable {
         case silence, key, prompt, mix, conference, foreign
+
+        /// Encoded while it is heard: each payload follows the one before of the same source, sent or not, until another encoder `begins`.
+        fileprivate var isLive: Bool { self == .mix || self == .conference || self == .foreign }
     }
 
     private var latest: Source?
-    /// Live encoders that have run: they go on in a state of their own, which nothing tells.
-    private var hasRun: (conference: Bool, foreign: Bool) = (false, false)
+    /// Of the live encoder that is heard, or was heard last, the octets that it has made: `history` or more, or all.
+    private var made: (source: Source, octets: [UInt8])?
     /// The last octets that were sent: `history` or more.
     private var sent: [UInt8] = []
     /// Octets of silence that were sent last.
@@ -39,7 +43,8 @@ package final class G722Seam {
     /// Each payload passes here before it is sent, and may be changed; its length stays.
     /// - Parameters:
     ///   - isJoint: it was not encoded as what follows the payload before, though it is of the same source.
-    ///   - lead: the octets that were encoded before it, `history` at most; none: it begins. Asked for at joints only.
+    ///   - lead: the octets that were encoded before it, `history` at most; none: it begins. Asked for at joints only, and not for what is
+    ///     live.
     package func pass(
         _ payload: UnsafeMutableRawBufferPointer, of source: Source, isJoint: Bool, lead: @autoclosure () -> [UInt8] = []
     ) {
@@ -49,19 +54,27 @@ package final class G722Seam {
             end()
             silent += payload.count
         } else {
-            if isNew { isRunning(source) ? end() : meet(lead()) }
+            if isNew { meet(source.isLive ? past(of: source) : lead()) }
+            if source.isLive { skipped(UnsafeRawBufferPointer(payload), of: source) }
             silent = 0
             if left > 0 { change(payload) }
         }
         note(UnsafeRawBufferPointer(payload))
     }
 
-    private func isRunning(_ source: Source) -> Bool {
-        defer {
-            if source == .conference { hasRun.conference = true }
-            if source == .foreign { hasRun.foreign = true }
-        }
-        return source == .conference && hasRun.conference || source == .foreign && hasRun.foreign
+    /// Another live encoder begins.
+    package func begins(_ source: Source) { made = (source, []) }
+
+    /// A live encoder has made a payload that is not sent.
+    package func skipped(_ payload: UnsafeRawBufferPointer, of source: Source) {
+        if made?.source != source { begins(source) }
+        made?.octets.append(contentsOf: payload)
+        if let count = made?.octets.count, count > 2 * Self.history { made?.octets.removeFirst(count - Self.history) }
+    }
+
+    private func past(of source: Source) -> [UInt8] {
+        guard let made, made.source == source else { return [] }
+        return made.octets.suffix(Self.history)
     }
 
     /// A payload was sent that another encoder made and none may change: what follows it is a joint.

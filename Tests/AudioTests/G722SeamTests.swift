@@ -119,6 +119,41 @@ import Testing
         for found in levels { #expect(abs(found + 13) < 4, "\(levels)") }
     }
 
+    /// The encoder waits meanwhile, as a bridge's does, or goes on, as a conference's does.
+    @Test(
+        "what a live encoder makes is as loud behind a key as before it",
+        arguments: [G722Seam.Source.foreign, .conference, .mix], [0, 2, 50])
+    func live(source: G722Seam.Source, silentPackets: Int) {
+        let sound = EncodedPrompt(tone(425, level: -13, seconds: 3), codec: .g722)
+        let silence = EncodedPrompt.silence(.g722, packetTime: 20)
+        let loud = EncodedPrompt(tone(1000, level: -3), codec: .g722)
+        let seam = G722Seam()
+        let decoder = FrameDecoder(.g722, rate: 16000)
+        var samples: [Int16] = []
+        func pass(_ prompt: EncodedPrompt, _ packets: Range<Int>, of source: G722Seam.Source) {
+            for packet in packets {
+                var payload = prompt.payload(packet % prompt.packetCount)
+                payload.withUnsafeMutableBytes { seam.pass($0, of: source, isJoint: source == .key && packet == 0) }
+                samples += decoded(payload, decoder)
+            }
+        }
+        for _ in 0..<2 {
+            seam.begins(source)
+            pass(sound, 0..<40, of: source)
+            pass(loud, 0..<20, of: .key)
+            pass(silence, 0..<silentPackets, of: .silence)
+            if source == .conference {
+                for packet in 40..<60 { sound.payload(packet).withUnsafeBytes { seam.skipped($0, of: source) } }
+            }
+            let start = samples.count
+            let first = source == .conference ? 60 : 40
+            pass(sound, first..<first + 8, of: source)
+            let levels = levels(samples, from: start)
+            for found in levels { #expect(abs(found + 13) < 4, "\(levels)") }
+            pass(loud, 0..<20, of: .key)
+        }
+    }
+
     @Test("silence is silent, and nothing of it is changed") func silence() {
         let silence = EncodedPrompt.silence(.g722, packetTime: 20)
         let samples = heard([Piece(silence, of: .silence, packets: 500)])

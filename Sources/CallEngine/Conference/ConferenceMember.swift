@@ -66,9 +66,10 @@ final class ConferenceMember {
         return nil
     }
 
-    /// Once a tick, whether anything is sent or not: what has waited too long goes.
-    func passTime() {
-        while link.heard.count > Self.mostWaiting { link.heard.drop() }
+    /// A frame that has waited too long, written to `output`; nil when there is none. Taken until then once a tick, whether anything is sent or
+    /// not.
+    func nextTooOld(to output: UnsafeMutableRawBufferPointer) -> Int? {
+        link.heard.count > Self.mostWaiting ? link.heard.pop(into: output)?.count : nil
     }
 
     /// The call speaks another codec from now on.

@@ -18,6 +18,7 @@ extension MediaSession {
         let member = ConferenceMember(
             request, home: directory.home(of: request.room), loop: loop, codec: codec, packetTime: packetTime)
         conference = member
+        seam?.begins(.conference)
         // Not weak, as with playbacks: the session leaves before it goes.
         member.onEnd = { [unowned self, unowned member] in
             if conference === member { conference = nil }
@@ -27,7 +28,11 @@ extension MediaSession {
     }
 
     /// Once a tick, before anything is sent.
-    func passConferenceTime() { conference?.passTime() }
+    func passConferenceTime() {
+        while let octets = conference?.nextTooOld(to: services.payload) {
+            seam?.skipped(UnsafeRawBufferPointer(rebasing: services.payload[..<octets]), of: .conference)
+        }
+    }
 
     /// The next frame of the conference, written to `services.payload`; nil when there is none.
     func nextOfConference() -> Int? { conference?.next(to: services.payload) }

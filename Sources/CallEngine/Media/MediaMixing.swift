@@ -65,6 +65,7 @@ extension MediaSession {
         }
         guard codec.isCoded else { return playback.finish(.failed(codec.notDecoded)) }
         beginNow()
+        if mixer == nil { seam?.begins(.mix) }
         let mixer = mixer ?? PlaybackMixer(codec, packetTime: packetTime)
         self.mixer = mixer
         // What plays already goes on as the upper layer.
@@ -94,6 +95,7 @@ extension MediaSession {
     func changeMixer() {
         guard let old = mixer else { return }
         let new = PlaybackMixer(codec, packetTime: packetTime)
+        seam?.begins(.mix)
         new.under = old.under
         mixer = new
         new.under?.change(codec: new.linear, packetTime: packetTime, from: services.prompts)

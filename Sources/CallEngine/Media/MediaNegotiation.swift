@@ -161,12 +161,13 @@ extension MediaSession {
         packetTime = time
         silence = services.silence(codec, packetTime: time)
         silencePacket = 0
-        seam = codec == .g722 ? G722Seam() : nil
+        seam = codec == .g722 ? seam ?? G722Seam() : nil
         unitsPerTick = agreed.ticks(inMilliseconds: time)
         clockPeriod = time / MediaClock.sliceMilliseconds
         if eventSender?.isIdle == true { eventSender = nil }
         changeKeySound(packetTime: before)
         if mixer == nil { player?.change(codec: agreed, packetTime: time, from: services.prompts) } else { changeMixer() }
+        seam?.begins(.conference)
         if agreed.isCoded { conference?.change(codec: agreed, packetTime: time) } else { conference?.leave() }
     }
 }
