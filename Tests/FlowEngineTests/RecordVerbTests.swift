@@ -47,6 +47,30 @@ import Testing
             """)
     }
 
+    /// A recording in the background that has ended by itself is still the one that `record: stop` ends and tells of; `recording` is the
+    /// latest one.
+    @Test func eachTellsOfItsOwnFile() throws {
+        try runCases(
+            """
+            flow: t
+            sections:
+              main:
+                - answer
+                - record: { to: whole.wav, background: true, max: 2s }
+                - bridge: { to: "sip:desk@example.com", whisper: ask }
+                - record: { stop: true, into: made }
+                - log: "made ${made.file} ${made.length}, last ${recording.file} ${recording.reason}"
+                - hangup
+              ask:
+                - record: { to: name.wav, max: 3s }
+                - wait: 1s
+            cases:
+              - name: x
+                bridges: { "*": { answers: 1s, does: [ { waits: 3500ms }, hangs-up ] } }
+                expect: [ { logged: "made whole.wav 2s, last name.wav max" } ]
+            """)
+    }
+
     /// The callee says a name, which is kept, while the call is recorded.
     @Test func aMessageWaitsForItsOwnFileAlone() throws {
         try runCases(

@@ -16,7 +16,8 @@ package final class FlowRun {
     /// The result of the last verb that had one.
     var lastResult: Value = .null
     var lastResultIsSecret = false
-    var recording: Value = .null
+    /// The one that began last.
+    var newestRecording: KeptRecording?
     let flow: Flow
     /// The flow beside which this one runs a section, on the other leg of a bridge (FlowAside.swift); nil for the flow itself.
     let beside: FlowRun?
@@ -38,7 +39,7 @@ package final class FlowRun {
     /// What is heard under what plays.
     var underlay: Playback?
     /// A recording in the background, until `record: stop` or the end of the call.
-    var backgroundRecording: BackgroundRecording?
+    var backgroundRecording: KeptRecording?
     /// Recordings whose files are not closed yet, and who waits for the last of them.
     var pendingRecordings = 0
     var allClosed: Waiter<Void>?

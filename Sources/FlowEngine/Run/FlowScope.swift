@@ -26,7 +26,7 @@ extension FlowRun: Scope {
         switch name {
         case "call": return root.call.info.value(state: root.call.state, now: loop.now)
         case "result": return lastResult
-        case "recording": return root.recording
+        case "recording": return root.newestRecording?.told ?? .null
         case "campaign": return environment.campaign
         case "target": return environment.target
         case "env":

@@ -111,7 +111,8 @@ package struct BridgeVerb: Verb {
             request.onConnected = { [unowned run] in
                 do {
                     return try run.startRecording(
-                        RecordingRequest(path: path, channels: channels), shown: shown, of: run.call)
+                        RecordingRequest(path: path, channels: channels), shown: shown, of: run.call
+                    ).recording
                 } catch {
                     run.emit(.warning("bridge: the call is not recorded: \(error)", at: place))
                     return nil

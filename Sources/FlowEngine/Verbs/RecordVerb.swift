@@ -76,7 +76,7 @@ package struct RecordVerb: Verb {
             current.recording.stop()
             // The next step may send the file, or tell its length.
             try await run.root.whenClosed(current.recording)
-            return StepResult(value: run.root.recording)
+            return StepResult(value: current.told)
         }
         guard let target else { throw FlowError("record: no file") }
         let path = try run.path(target, under: run.environment.recordingsFolder)
@@ -85,20 +85,20 @@ package struct RecordVerb: Verb {
                 PlaybackRequest([.tone(frequencies: [1000], cadence: [])]), names: ["beep"], for: .milliseconds(300))
         }
         // What goes on beside the flow is the flow's own, whoever has begun it.
-        let recording = try run.root.startRecording(
+        let kept = try run.root.startRecording(
             RecordingRequest(path: path, channels: channels), shown: try run.shown(target),
             of: background ? run.root.call : run.call)
         if background {
-            run.root.backgroundRecording = BackgroundRecording(recording: recording)
+            run.root.backgroundRecording = kept
             if let longest {
-                run.loop.schedule(after: try run.length(longest)) { [weak recording] in recording?.stop() }
+                run.loop.schedule(after: try run.length(longest)) { [weak recording = kept.recording] in recording?.stop() }
             }
-            return StepResult(value: run.root.recording)
+            return StepResult(value: kept.told)
         }
-        let reason = try await waitForEnd(of: recording, run)
-        var map = run.root.recording.asMap ?? ValueMap()
+        let reason = try await waitForEnd(of: kept.recording, run)
+        var map = kept.told.asMap ?? ValueMap()
         map["reason"] = .string(reason)
-        run.root.recording = .map(map)
+        kept.told = .map(map)
         return StepResult(value: .map(map), outcome: reason)
     }
 
@@ -120,7 +120,7 @@ package struct RecordVerb: Verb {
         NodeRead.unknown("format", ending, of: "recordings", at: target.place, known: RecordingRequest.endings, sink)
     }
 
-    private func current(_ run: FlowRun) throws -> BackgroundRecording {
+    private func current(_ run: FlowRun) throws -> KeptRecording {
         guard let recording = run.root.backgroundRecording else {
             throw FlowError("record: \(action.rawValue): nothing is being recorded in the background")
         }
@@ -152,26 +152,33 @@ package struct RecordVerb: Verb {
     }
 }
 
-/// A recording that goes on while other steps run.
-struct BackgroundRecording {
+/// A recording of a flow, and what `recording` says of it: again when its file is closed.
+final class KeptRecording {
     let recording: Recording
+    var told: Value
+
+    init(_ recording: Recording, told: Value) {
+        self.recording = recording
+        self.told = told
+    }
 }
 
 extension FlowRun {
-    /// Starts recording; `recording` tells of it from now on, and again when the file is closed.
-    func startRecording(_ request: RecordingRequest, shown: String, of call: any CallControl) throws -> Recording {
-        let recording = try call.record(request)
+    /// Starts recording; `recording` tells of it until another one begins.
+    func startRecording(_ request: RecordingRequest, shown: String, of call: any CallControl) throws -> KeptRecording {
+        let kept = KeptRecording(
+            try call.record(request), told: .object(["path": .string(request.path), "file": .string(shown), "complete": false]))
         pendingRecordings += 1
         recordings.append(request.path)
-        self.recording = .object(["path": .string(request.path), "file": .string(shown), "complete": false])
+        newestRecording = kept
         emit(.recordingBegan(path: shown))
-        recording.onEnd = { [weak self] result in self?.recorded(result, shown: shown) }
-        return recording
+        kept.recording.onEnd = { [weak self, weak kept] result in self?.recorded(result, shown: shown, kept) }
+        return kept
     }
 
-    private func recorded(_ result: RecordingResult, shown: String) {
+    private func recorded(_ result: RecordingResult, shown: String, _ kept: KeptRecording?) {
         pendingRecordings -= 1
-        recording = .object([
+        kept?.told = .object([
             "path": .string(result.path), "file": .string(shown), "length": .duration(FlowDuration.rounded(result.length)),
             "bytes": .int(Int64(result.bytes)), "checksum": .string(result.checksum), "complete": .bool(result.complete),
             "detail": .string(result.detail), "lost": .duration(result.lost)
