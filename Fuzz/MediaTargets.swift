@@ -99,7 +99,7 @@ func attackProtected(_ bytes: [UInt8]) {
     let suite = SRTPSuite.allCases[Int(choice) % SRTPSuite.allCases.count]
     let master = [UInt8](repeating: choice, count: suite.masterLength)
     let receiver = SRTPReceiver(suite, master: master, identifier: choice & 64 == 0 ? [] : [1, 2])
-    let (sender, knowing) = (SRTPSender(suite, master: master), SRTPReceiver(suite, master: master))
+    var (sender, knowing) = (SRTPSender(suite, master: master), SRTPReceiver(suite, master: master))
     var last: (sequence: UInt16, ssrc: UInt32)?
     var at = 1
     while at < bytes.count {
@@ -119,13 +119,20 @@ func attackProtected(_ bytes: [UInt8]) {
         // One stream in order, as a sender has it.
         if let header, last.map({ $0.ssrc == header.ssrc && header.sequence &- $0.sequence &- 1 < 0x4000 }) ?? true {
             last = header
+            // A quarter of the packets come under new keys.
+            if header.sequence & 3 == 3 {
+                let next = [UInt8](repeating: choice &+ UInt8(truncatingIfNeeded: at), count: suite.masterLength)
+                sender = SRTPSender(suite, master: next, after: sender)
+                knowing = SRTPReceiver(suite, master: next, after: knowing)
+            }
             guard let count = buffer.withUnsafeMutableBytes({ sender.protect($0, count: packet.count) }) else {
                 preconditionFailure("what is RTP is protected")
             }
-            let length = buffer.withUnsafeMutableBytes { buffer in
-                try? knowing.unprotect(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]), to: buffer)
+            var output = [UInt8](repeating: 0, count: count)
+            let length = output.withUnsafeMutableBytes { output in
+                buffer.withUnsafeBytes { try? knowing.unprotect(UnsafeRawBufferPointer(rebasing: $0[..<count]), to: output) }
             }
-            precondition(length == packet.count && Array(buffer[..<packet.count]) == packet, "what is protected comes back")
+            precondition(length == packet.count && Array(output[..<packet.count]) == packet, "what is protected comes back")
         }
     }
 }
