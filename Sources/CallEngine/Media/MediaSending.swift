@@ -101,7 +101,10 @@ extension MediaSession {
         octets: Int, of source: G722Seam.Source, isJoint: Bool = false, lead: @autoclosure () -> [UInt8] = [], at now: Instant
     ) {
         guard maySend, octets > 0 else { return }
-        if bridge != nil { followForwarded() }
+        if bridge != nil {
+            followForwarded()
+            if source != .foreign, bridge?.transcoder?.interrupt() == true { seam?.begins(.foreign) }
+        }
         if let seam {
             seam.pass(
                 UnsafeMutableRawBufferPointer(rebasing: services.payload[..<octets]), of: source, isJoint: isJoint, lead: lead())

@@ -10,7 +10,8 @@ final class Transcoder {
     let rate: Int
     /// In milliseconds.
     let packetTime: Int
-    private let encoder: FrameEncoder
+    /// nil: the next frame begins anew.
+    private var encoder: FrameEncoder?
     private let frame: Int
     /// From `start` on they wait; before it lie those of frames that were left out.
     private var samples: [Int16] = []
@@ -28,7 +29,6 @@ final class Transcoder {
         self.codec = codec
         self.rate = rate
         self.packetTime = packetTime
-        encoder = FrameEncoder(codec, rate: rate, isLive: true)
         frame = rate * packetTime / 1000
         mostTaught = codec.remembers ? (Self.memory + packetTime - 1) / packetTime : 0
     }
@@ -51,6 +51,13 @@ final class Transcoder {
     }
 
     func put(_ samples: [Int16]) { samples.withUnsafeBufferPointer { put($0) } }
+
+    /// The listener hears something else: what comes behind that does not follow what was encoded before.
+    /// - Returns: whether anything was.
+    func interrupt() -> Bool {
+        defer { encoder = nil }
+        return encoder != nil
+    }
 
     /// Leaves a frame out, without the time that encoding it takes: the listener hears another encoding of about the same. False when there is
     /// not enough for one.
@@ -75,7 +82,9 @@ final class Transcoder {
     }
 
     private func encode(from first: Int, to output: UnsafeMutableRawBufferPointer) -> Int {
-        samples.withUnsafeBufferPointer {
+        let encoder = encoder ?? FrameEncoder(codec, rate: rate, isLive: true)
+        self.encoder = encoder
+        return samples.withUnsafeBufferPointer {
             encoder.encode(UnsafeBufferPointer(rebasing: $0[first..<first + frame]), into: output.bindMemory(to: UInt8.self))
         }
     }

@@ -82,6 +82,44 @@ import Testing
         bridge.world.end()
     }
 
+    /// The encoder has last seen what was said before the prompt, the far side's decoder has heard the prompt.
+    @Test(
+        "what goes on behind a prompt is as loud as it is",
+        arguments: ["opus", "g722"], [(-3.0, -33.0, -40.0), (-33, -3, -13), (-3, -33, -3)])
+    func behindAPrompt(codec: String, levels: (before: Double, after: Double, prompt: Double)) throws {
+        let bridge = try BridgedCall(seed: 17, "pcmu", codec)
+        let world = bridge.world
+        func say(_ level: Double) {
+            _ = bridge.caller.play(PlaybackRequest([.tone(frequencies: [700], cadence: [], level: level)], loop: .forever))
+        }
+        say(levels.before)
+        world.run(.seconds(2))
+        let file = temporaryFile("behind.wav")
+        let recording = try bridge.callee.record(RecordingRequest(path: file, channels: .caller))
+        let playback = bridge.outer.play(
+            PlaybackRequest([.tone(frequencies: [1900], cadence: [], level: levels.prompt)], loop: .forever))
+        world.run(.milliseconds(500))
+        say(levels.after)
+        world.run(.milliseconds(500))
+        playback.stop()
+        world.run(.seconds(1))
+        recording.stop()
+        world.run(.milliseconds(200))
+        let heard = try PromptFile.read(file)
+        // From where the prompt's tone is not heard any more.
+        let frames = stride(from: 0, to: heard.samples.count - heard.rate / 50, by: heard.rate / 50).map { first in
+            heard.part(
+                from: .milliseconds(first * 1000 / heard.rate), until: .milliseconds(first * 1000 / heard.rate + 20))
+        }
+        let last = try #require(frames.lastIndex { AudioProbe.level(at: 1900, in: $0) > levels.prompt - 12 })
+        #expect((45...55).contains(last), "\(last)")
+        for index in (last + 2)..<(last + 20) {
+            let found = frames[index].samples.withUnsafeBufferPointer { Decibels.level(of: $0) }
+            #expect(abs(found - levels.after) < 4, "\((index - last) * 20) ms behind it: \(found), not \(levels.after)")
+        }
+        world.end()
+    }
+
     @Test func theEndOfALegEndsIt() throws {
         let bridge = try BridgedCall(seed: 17, "opus", "pcma")
         bridge.world.run(.seconds(1))
