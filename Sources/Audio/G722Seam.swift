@@ -16,7 +16,7 @@ package final class G722Seam {
     package enum Source: Sendable {
         case silence, key, prompt, mix, conference, foreign
 
-        /// Encoded while it is heard: each payload follows the one before of the same source, sent or not, until another encoder `begins`.
+        /// Encoded while it is heard: each payload follows the one before of the same source until another encoder `begins`.
         fileprivate var isLive: Bool { self == .mix || self == .conference || self == .foreign }
     }
 
@@ -55,7 +55,7 @@ package final class G722Seam {
             silent += payload.count
         } else {
             if isNew { meet(source.isLive ? past(of: source) : lead()) }
-            if source.isLive { skipped(UnsafeRawBufferPointer(payload), of: source) }
+            if source.isLive { keep(UnsafeRawBufferPointer(payload), of: source) }
             silent = 0
             if left > 0 { change(payload) }
         }
@@ -65,8 +65,7 @@ package final class G722Seam {
     /// Another live encoder begins.
     package func begins(_ source: Source) { made = (source, []) }
 
-    /// A live encoder has made a payload that is not sent.
-    package func skipped(_ payload: UnsafeRawBufferPointer, of source: Source) {
+    private func keep(_ payload: UnsafeRawBufferPointer, of source: Source) {
         if made?.source != source { begins(source) }
         made?.octets.append(contentsOf: payload)
         if let count = made?.octets.count, count > 2 * Self.history { made?.octets.removeFirst(count - Self.history) }

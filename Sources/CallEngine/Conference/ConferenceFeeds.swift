@@ -68,6 +68,7 @@ final class ConferenceFeeds {
                 _ = part.update(fromContentsOf: everything)
             }
             if seat.listenRatio != 1 { part.amplify(by: seat.listenRatio) }
+            if seat.feed == nil, position > 0 { seat.begins(at: turn) }
             let feed = seat.feed ?? begin(seat.format.codec, seat.format.packetTime)
             seat.feed = feed
             feed.put(UnsafeBufferPointer(part))

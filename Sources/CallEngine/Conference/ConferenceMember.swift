@@ -16,6 +16,7 @@ final class ConferenceMember {
     private var surplus = ConferenceSurplus(slack: 1)
     private var talkRatio = 1.0
     private var isOver = false
+    private var isInterrupted = false
 
     /// Payloads that wait at most, besides the one of this tick.
     private static let mostWaiting = 3
@@ -66,10 +67,21 @@ final class ConferenceMember {
         return nil
     }
 
-    /// A frame that has waited too long, written to `output`; nil when there is none. Taken until then once a tick, whether anything is sent or
-    /// not.
-    func nextTooOld(to output: UnsafeMutableRawBufferPointer) -> Int? {
-        link.heard.count > Self.mostWaiting ? link.heard.pop(into: output)?.count : nil
+    /// Once a tick, whether anything is sent or not: what has waited too long goes.
+    func passTime() {
+        while link.heard.count > Self.mostWaiting { link.heard.drop() }
+    }
+
+    /// Something else is heard in place of the conference.
+    func interrupt() { isInterrupted = true }
+
+    /// Whether what is heard from now on is encoded anew, since something else was heard before.
+    func beginsAnew() -> Bool {
+        guard isInterrupted, !isOver else { return false }
+        isInterrupted = false
+        format = ConferenceFormat(codec: format.codec, packetTime: format.packetTime, number: format.number &+ 1)
+        home.run { [link, format] in $0.change(link, to: format) }
+        return true
     }
 
     /// The call speaks another codec from now on.

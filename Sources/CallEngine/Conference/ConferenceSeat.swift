@@ -25,6 +25,8 @@ final class ConferenceSeat {
     private var surplus = ConferenceSurplus(slack: 0)
     private var resampler: (from: Int, resampler: Resampler)?
     private var lastSound = -1000
+    /// Until then its decoder does not know what was encoded for the others before.
+    private var strangerUntil = 0
 
     /// What is quieter is not mixed, in dBm0: the lines of many who only listen would add up.
     private static let quiet = -55.0
@@ -49,6 +51,11 @@ final class ConferenceSeat {
         resampler = nil
         feed = nil
         isHeard = false
+    }
+
+    /// It has come, or has heard something else, while what is encoded for the others goes on.
+    func begins(at turn: Int) {
+        if format.codec.remembers { strangerUntil = turn + Self.apart }
     }
 
     /// Takes the next block of what the member says.
@@ -87,8 +94,10 @@ final class ConferenceSeat {
     }
 
     /// It hears something else than those who listen only: itself not, or all others louder. Encoders have a memory, so this holds on for a
-    /// while after its last word.
-    func isApart(at turn: Int) -> Bool { listenRatio != 1 || turn - lastSound < Self.hang + Self.apart }
+    /// while after its last word, and is so for a while after it has come or has heard something else.
+    func isApart(at turn: Int) -> Bool {
+        listenRatio != 1 || turn - lastSound < Self.hang + Self.apart || turn < strangerUntil
+    }
 
     /// A payload for the member; false when it does not keep up.
     func give(_ payload: UnsafeRawBufferPointer) -> Bool { link.heard.push(payload, tag: format.number) }

@@ -28,14 +28,13 @@ extension MediaSession {
     }
 
     /// Once a tick, before anything is sent.
-    func passConferenceTime() {
-        while let octets = conference?.nextTooOld(to: services.payload) {
-            seam?.skipped(UnsafeRawBufferPointer(rebasing: services.payload[..<octets]), of: .conference)
-        }
-    }
+    func passConferenceTime() { conference?.passTime() }
 
     /// The next frame of the conference, written to `services.payload`; nil when there is none.
-    func nextOfConference() -> Int? { conference?.next(to: services.payload) }
+    func nextOfConference() -> Int? {
+        if conference?.beginsAnew() == true { seam?.begins(.conference) }
+        return conference?.next(to: services.payload)
+    }
 
     /// What the far side said, for the others. One that has put this end on hold plays music, which is not for them.
     func speakInConference(_ samples: UnsafeBufferPointer<Int16>, rate: Int) {

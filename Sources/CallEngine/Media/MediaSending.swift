@@ -105,6 +105,7 @@ extension MediaSession {
             followForwarded()
             if source != .foreign, bridge?.transcoder?.interrupt() == true { seam?.begins(.foreign) }
         }
+        if let conference, source != .conference, source != .silence { conference.interrupt() }
         if let seam {
             seam.pass(
                 UnsafeMutableRawBufferPointer(rebasing: services.payload[..<octets]), of: source, isJoint: isJoint, lead: lead())

@@ -92,7 +92,7 @@ final class Transcoder {
 
 extension Audio.AudioCodec {
     /// Whether what an encoder makes of a frame follows from the frames before.
-    fileprivate var remembers: Bool {
+    var remembers: Bool {
         switch self {
         case .g722, .opus: true
         case .pcmu, .pcma, .l16, .g729: false

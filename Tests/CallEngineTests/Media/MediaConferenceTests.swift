@@ -99,39 +99,6 @@ final class Meeting {
         meeting.world.end()
     }
 
-    /// One that speaks hears an encoding of its own, with the others in it; the coders go on from what they have heard.
-    @Test("who begins to speak, and falls silent again, hears the others as loud as before", arguments: ["g722", "opus", "pcma"])
-    func steady(codec: String) throws {
-        let meeting = Meeting()
-        try meeting.join("pcmu")
-        try meeting.join(codec)
-        meeting.talk(0, level: -3)
-        let file = temporaryFile("steady.wav")
-        meeting.world.run(.seconds(4))
-        let recording = try meeting.callers[1].record(RecordingRequest(path: file, channels: .caller))
-        for level in [-3.0, -33, -33, -3, -3] {
-            meeting.world.run(.milliseconds(500))
-            let spoken = meeting.callers[1].play(PlaybackRequest([.tone(frequencies: [1310], cadence: [])], loop: .forever))
-            meeting.world.run(.seconds(1))
-            spoken.stop()
-            meeting.world.run(.milliseconds(3500))
-            // The other one is as loud for five seconds, then maybe otherwise.
-            meeting.talk(0, level: level)
-        }
-        recording.stop()
-        meeting.world.run(.milliseconds(200))
-        let heard = try PromptFile.read(file)
-        let frame = heard.rate / 50
-        for (turn, level) in [-3.0, -3, -33, -33, -3].enumerated() {
-            // Behind a change of the level itself a coder takes a while.
-            for index in (turn * 250 + 10)..<(turn * 250 + 240) {
-                let found = heard.samples[index * frame..<(index + 1) * frame].withUnsafeBufferPointer { Decibels.level(of: $0) }
-                #expect(abs(found - level) < 3, "\(codec), \(index * 20) ms: \(found), not \(level)")
-            }
-        }
-        meeting.world.end()
-    }
-
     @Test(arguments: [[20, 40, 60], [10, 30, 20], [60, 60, 10]]) func packetTimesMayDiffer(times: [Int]) throws {
         let meeting = try Meeting("pcmu", "opus", "pcma", packetTimes: [times[0], times[1] == 30 ? 20 : times[1], times[2]])
         #expect(try meeting.heard() == [[1, 2], [0, 2], [0, 1]])
