@@ -193,8 +193,11 @@ private final class Speaker {
         let spoken = callee.packets.filter { $0.payload.count == milliseconds * 8 && !$0.isSilence }
         for packet in callee.packets { probe.hear(packet.payload) }
         #expect(spoken.count > 3000 / milliseconds)
-        for (one, next) in zip(callee.packets, callee.packets.dropFirst()) where one.payload.count == next.payload.count {
-            #expect(next.timestamp &- one.timestamp >= UInt32(one.payload.count))
+        // From the first sound to the last: each packet when it is said, its timestamp behind all of the one before.
+        let audio = Array(callee.packets.drop { $0.isSilence }.reversed().drop { $0.isSilence }.reversed())
+        for (one, next) in zip(audio, audio.dropFirst()) {
+            #expect(next.sequence == one.sequence &+ 1 && next.timestamp &- one.timestamp == UInt32(one.payload.count))
+            #expect(next.at - one.at == .milliseconds(milliseconds))
         }
         let match = try probe.match(prompt: prompt("menu.wav"))
         #expect(match.peak > 0.95, "\(match)")
