@@ -2,6 +2,36 @@
 
 import Glibc
 
+/// What a beep is, for whoever finds it in sound and for whoever is told what sounds.
+package struct BeepLimits: Sendable {
+    /// Where a beep lies, in Hz.
+    package static let frequencies = 350.0...2600
+    package static let lengths = Duration.milliseconds(150)...Duration.seconds(3)
+    /// Frequencies of less distance are one peak, in Hz.
+    private static let width = 100.0
+    /// By how much a tone may be off, with what the peak's place may be, in Hz.
+    private static let tolerance = 25.0
+    /// Where a tone may lie that is no beep, in Hz.
+    private let others: [ClosedRange<Double>]
+
+    /// - Parameter tones: sets of frequencies that sound together, in Hz: what sounds like one of them is that tone and no beep. A beep is
+    ///   known by its end, and the first sound of a cadence ends before the cadence is known.
+    package init(except tones: [[Double]] = []) {
+        others = tones.compactMap { set in
+            guard let lowest = set.min(), let highest = set.max(), highest - lowest <= Self.width else { return nil }
+            return lowest - Self.tolerance...highest + Self.tolerance
+        }
+    }
+
+    /// Whether a sound of this frequency, in Hz, is one of the other tones.
+    package func isOther(_ frequency: Double) -> Bool { others.contains { $0.contains(frequency) } }
+
+    /// Whether a sound of one frequency, in Hz, that silence follows is a beep.
+    package func isBeep(_ frequency: Double, _ length: Duration) -> Bool {
+        Self.frequencies.contains(frequency) && Self.lengths.contains(length) && !isOther(frequency)
+    }
+}
+
 /// Detects beeps at 8 kHz. It works on blocks of 32 ms that overlap by half.
 package final class BeepDetector {
     /// A beep, known 100 ms after its end.
@@ -18,31 +48,16 @@ package final class BeepDetector {
     /// A tone that has ended, and the quiet blocks since then.
     private var ended: (blocks: Int, bin: Double, quiet: Int)?
     private var tracker = LevelTracker(threshold: -42, margin: 12)
-    /// Where a tone may lie that is no beep, in Hz.
-    private let others: [ClosedRange<Double>]
+    private let limits: BeepLimits
 
     private static let half = 128
-    /// Blocks of 16 ms: from 150 ms to 3 s.
-    private static let lengths = 8...187
+    private static let lengths = blocks(in: BeepLimits.lengths.lowerBound)...blocks(in: BeepLimits.lengths.upperBound)
     /// Quiet blocks after it: 100 ms.
     private static let quiet = 6
-    /// Where a beep lies, in Hz.
-    private static let range = 350.0...2600
-    /// Frequencies of less distance are one peak, in Hz.
-    private static let width = 100.0
-    /// By how much a tone may be off, with what the peak's place may be, in Hz.
-    private static let tolerance = 25.0
     /// The part of the energy that lies in the one peak.
     private static let share: Float = 0.95
 
-    /// - Parameter tones: sets of frequencies that sound together, in Hz: what sounds like one of them is that tone and no beep. A beep is
-    ///   known by its end, and the first sound of a cadence ends before the cadence is known.
-    package init(except tones: [[Double]] = []) {
-        others = tones.compactMap { set in
-            guard let lowest = set.min(), let highest = set.max(), highest - lowest <= Self.width else { return nil }
-            return lowest - Self.tolerance...highest + Self.tolerance
-        }
-    }
+    package init(_ limits: BeepLimits = BeepLimits()) { self.limits = limits }
 
     package func process(_ samples: UnsafeBufferPointer<Int16>, _ report: (Beep) -> Void) {
         blocks.take(samples) { look(report) }
@@ -69,13 +84,16 @@ package final class BeepDetector {
         } else if tone.quiet + 1 >= Self.quiet {
             ended = nil
             let frequency = tone.bin * 8000 / 256
-            if others.contains(where: { $0.contains(frequency) }) { return }
-            // The blocks at its ends hold half of it.
-            report(Beep(frequency: frequency, length: .milliseconds(tone.blocks * 16 + 8)))
+            if limits.isOther(frequency) { return }
+            report(Beep(frequency: frequency, length: Self.length(of: tone.blocks)))
         } else {
             ended?.quiet += 1
         }
     }
+
+    /// Blocks begin every 16 ms; those at the ends of a tone hold half of it.
+    private static func length(of blocks: Int) -> Duration { .milliseconds(blocks * 16 + 8) }
+    private static func blocks(in length: Duration) -> Int { Int((length - .milliseconds(8)) / .milliseconds(16)) }
 
     /// The bin, with its fraction, of the one peak that holds nearly all energy.
     private func peak() -> Double? {
@@ -102,7 +120,7 @@ package final class BeepDetector {
             guard energy >= Self.share * total else { return nil }
             let center = around.reduce(Float(0)) { $0 + Float($1) * real[$1] } / energy
             let bin = Double(center)
-            return Self.range.contains(bin * 8000 / 256) ? bin : nil
+            return BeepLimits.frequencies.contains(bin * 8000 / 256) ? bin : nil
         }
     }
 }

@@ -27,6 +27,14 @@ package struct ListenRequest: Equatable, Sendable {
         self.tones = tones
         self.progress = progress
     }
+
+    /// A tone that is listened for is no beep, and neither is a sound of a call progress tone that a pause follows.
+    var beepLimits: BeepLimits {
+        BeepLimits(except: tones + (progress.flatMap(TonePlan.country)?.soundsBeforePauses ?? []))
+    }
+
+    /// Whether a sound of one frequency, in Hz, that silence follows is to be reported as a beep.
+    package func isBeep(_ frequency: Double, _ length: Duration) -> Bool { beepLimits.isBeep(frequency, length) }
 }
 
 package enum ListenEvent: Equatable, Sendable {

@@ -38,8 +38,7 @@ final class AudioListener {
         let plan = request.progress.flatMap(TonePlan.country)
         progress = plan.map { CallProgressDetector($0) }
         fax = request.fax ? FaxDetector() : nil
-        let others = request.tones + (plan?.soundsBeforePauses ?? [])
-        beep = request.beep || request.answerer != nil ? BeepDetector(except: others) : nil
+        beep = request.beep || request.answerer != nil ? BeepDetector(request.beepLimits) : nil
         answerer = request.answerer.map { (SoundBlocks(), AnswererJudge($0)) }
         reference = request.reference.map { path in
             ReferenceListener(path, services: services) { [weak listening] in listening?.onEvent?($0) }

@@ -87,11 +87,7 @@ final class SimulatedEar {
     }
 
     private func toneEnded(_ tone: ToneSpec, _ length: Duration) {
-        guard case .frequencies(let heard, _, _) = tone, heard.count == 1, length >= .milliseconds(150), length <= .seconds(3)
-        else { return }
-        // A tone that is listened for is no beep.
-        let isWanted = request.tones.contains { $0.allSatisfy { abs($0 - heard[0]) <= 10 } }
-        if isWanted || request.progress.map({ !CallTones.names(of: heard, country: $0).isEmpty }) == true { return }
+        guard case .frequencies(let heard, _, _) = tone, heard.count == 1, request.isBeep(heard[0], length) else { return }
         if judge != nil { decide(AnswererVerdict(.machine, .beep)) }
         if request.beep { tell(.beep(frequency: heard[0], length: length, at: loop.now)) }
     }
