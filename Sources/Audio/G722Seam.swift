@@ -7,8 +7,8 @@
 //   behind           payloads go out as they are again
 //
 // Behind 100 ms of our silence nothing is needed by what begins: all encoders begin in the state that it leaves (G722StreamEncoder). What
-// goes on in the middle, or is looped, was encoded in another state: its payloads before this one tell which. Live encoders are one for each
-// call or for many, and go on as they were when something else has been heard meanwhile.
+// goes on in the middle, or is looped, was encoded in another state: its payloads before this one tell which. An encoder that waited, or went on
+// for others, while something else was heard, is in the state of what it has encoded. A bridge's begins anew behind that.
 
 /// What goes out as one stream of G.722. Belongs to one session.
 package final class G722Seam {
@@ -16,12 +16,12 @@ package final class G722Seam {
     package enum Source: Sendable {
         case silence, key, prompt, mix, conference, foreign
 
-        /// Encoded while it is heard: each payload follows the one before of the same source until another encoder `begins`.
-        fileprivate var isLive: Bool { self == .mix || self == .conference || self == .foreign }
+        /// Each payload follows the one before of the same source, whatever was heard between them, until another encoder `begins`.
+        fileprivate var goesOn: Bool { self == .mix || self == .conference }
     }
 
     private var latest: Source?
-    /// Of the live encoder that is heard, or was heard last, the octets that it has made: `history` or more, or all.
+    /// Of the encoder that goes on, and is heard or was heard last, the octets that it has made: `history` or more, or all.
     private var made: (source: Source, octets: [UInt8])?
     /// The last octets that were sent: `history` or more.
     private var sent: [UInt8] = []
@@ -43,8 +43,8 @@ package final class G722Seam {
     /// Each payload passes here before it is sent, and may be changed; its length stays.
     /// - Parameters:
     ///   - isJoint: it was not encoded as what follows the payload before, though it is of the same source.
-    ///   - lead: the octets that were encoded before it, `history` at most; none: it begins. Asked for at joints only, and not for what is
-    ///     live.
+    ///   - lead: the octets that were encoded before it, `history` at most; none: it begins. Asked for at joints only, and not for a mix
+    ///     or a conference.
     package func pass(
         _ payload: UnsafeMutableRawBufferPointer, of source: Source, isJoint: Bool, lead: @autoclosure () -> [UInt8] = []
     ) {
@@ -54,15 +54,15 @@ package final class G722Seam {
             end()
             silent += payload.count
         } else {
-            if isNew { meet(source.isLive ? past(of: source) : lead()) }
-            if source.isLive { keep(UnsafeRawBufferPointer(payload), of: source) }
+            if isNew { meet(source.goesOn ? past(of: source) : lead()) }
+            if source.goesOn { keep(UnsafeRawBufferPointer(payload), of: source) }
             silent = 0
             if left > 0 { change(payload) }
         }
         note(UnsafeRawBufferPointer(payload))
     }
 
-    /// Another live encoder begins.
+    /// Another encoder of the source begins.
     package func begins(_ source: Source) { made = (source, []) }
 
     private func keep(_ payload: UnsafeRawBufferPointer, of source: Source) {

@@ -148,7 +148,6 @@ extension MediaSession {
         } else {
             transcoder = Transcoder(codec, rate: rate, packetTime: packetTime)
             self.bridge?.transcoder = transcoder
-            seam?.begins(.foreign)
         }
         transcoder.put(samples)
     }

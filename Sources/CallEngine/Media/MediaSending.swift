@@ -103,7 +103,7 @@ extension MediaSession {
         guard maySend, octets > 0 else { return }
         if bridge != nil {
             followForwarded()
-            if source != .foreign, bridge?.transcoder?.interrupt() == true { seam?.begins(.foreign) }
+            if source != .foreign { bridge?.transcoder?.interrupt() }
         }
         if let conference, source != .conference, source != .silence { conference.interrupt() }
         if let seam {

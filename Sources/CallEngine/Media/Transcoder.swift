@@ -53,11 +53,7 @@ final class Transcoder {
     func put(_ samples: [Int16]) { samples.withUnsafeBufferPointer { put($0) } }
 
     /// The listener hears something else: what comes behind that does not follow what was encoded before.
-    /// - Returns: whether anything was.
-    func interrupt() -> Bool {
-        defer { encoder = nil }
-        return encoder != nil
-    }
+    func interrupt() { encoder = nil }
 
     /// Leaves a frame out, without the time that encoding it takes: the listener hears another encoding of about the same. False when there is
     /// not enough for one.
@@ -82,10 +78,9 @@ final class Transcoder {
     }
 
     private func encode(from first: Int, to output: UnsafeMutableRawBufferPointer) -> Int {
-        let encoder = encoder ?? FrameEncoder(codec, rate: rate, isLive: true)
-        self.encoder = encoder
+        if encoder == nil { encoder = FrameEncoder(codec, rate: rate, isLive: true) }
         return samples.withUnsafeBufferPointer {
-            encoder.encode(UnsafeBufferPointer(rebasing: $0[first..<first + frame]), into: output.bindMemory(to: UInt8.self))
+            encoder!.encode(UnsafeBufferPointer(rebasing: $0[first..<first + frame]), into: output.bindMemory(to: UInt8.self))
         }
     }
 }
