@@ -88,7 +88,8 @@ private func check(_ session: OfferAnswer) {
     }
     precondition(!agreement.receiveFormats.isEmpty && agreement.receiveFormats[0].codec.name == agreement.codec.name)
     precondition(!(agreement.direction.sends && agreement.remote.ip.isUnspecified), "nothing is sent to nowhere")
-    precondition(agreement.receiveEvents.allSatisfy { $0.payload < 128 && $0.clockRate > 0 })
+    precondition(
+        agreement.receiveEvents.allSatisfy { $0.payload < 128 && TelephoneEventFormat.clockRates.contains($0.clockRate) })
     precondition(agreement.receiveFormats.allSatisfy { $0.payload < 128 && $0.codec.clockRate > 0 })
 }
 

@@ -164,6 +164,9 @@ package struct TelephoneEventFormat: Equatable, Sendable {
     /// Hz. It differs from the codec's clock when only another one was offered (8000 beside a 16000 Hz codec): still used.
     package var clockRate: UInt32
 
+    /// Hz: an event has the clock of some audio (RFC 4733 section 2.1).
+    package static let clockRates: ClosedRange<UInt32> = 8000...48_000
+
     package init(payload: UInt8, clockRate: UInt32) {
         self.payload = payload
         self.clockRate = clockRate

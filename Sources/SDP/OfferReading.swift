@@ -225,6 +225,8 @@ extension OfferAnswer {
             guard let payload = word.number(upTo: 127), let map = medium.map(of: UInt8(payload)), map.isTelephoneEvent else {
                 continue
             }
+            // Nobody's audio has another clock.
+            guard TelephoneEventFormat.clockRates.contains(map.clockRate) else { continue }
             let format = TelephoneEventFormat(payload: map.payload, clockRate: map.clockRate)
             if map.clockRate == clockRate { return format }
             if usual == nil, map.clockRate == 8000 { usual = format }

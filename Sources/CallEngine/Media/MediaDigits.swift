@@ -27,10 +27,12 @@ extension MediaSession {
 
     func report(_ event: TelephoneEvent) {
         guard let digit = Digit(eventCode: event.code) else { return }
+        // The first key may have been told by INFO before, and has been passed on then.
+        let isFirst = !sendsEvents
         sendsEvents = true
-        if bridge != nil { relay(event, digit) }
+        if bridge != nil, !isFirst || event.phase == .ended { relay(event, digit) }
         switch event.phase {
-        case .began: keyBegan(digit, .rfc4733, at: loop.now)
+        case .began: if keyBegan(digit, .rfc4733, at: loop.now), isFirst { relay(event, digit) }
         case .ended: keyEnded(digit, .rfc4733, at: loop.now)
         }
     }

@@ -117,10 +117,12 @@ extension MediaSession {
         adoptEvents(agreement)
         comfortNoise = agreement.hasComfortNoise ? comfortNoise ?? ComfortNoiseSender() : nil
         adoptSecurity(agreement)
+        // A refresh does not bring media that is missing.
+        let mayBeQuiet = !expectsMedia || latch?.signaled != agreement.remote
         reopenLatch(agreement)
         maySend = agreement.direction.sends && !agreement.remote.ip.isUnspecified && agreement.remote.port != 0
         expectsMedia = agreement.direction.receives && !agreement.heldByRemote
-        lastHeard = loop.now
+        if mayBeQuiet { lastHeard = loop.now }
     }
 
     func reopenLatch(_ agreement: AudioAgreement) {

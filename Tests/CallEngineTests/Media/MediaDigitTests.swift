@@ -165,6 +165,28 @@ import Testing
         world.end()
     }
 
+    @Test(
+        "events at a clock that no audio has are not agreed on", arguments: [1, 49, 7999, 90_000, 1_073_741_825, 4_294_967_295],
+        [20, 60])
+    func unusableClocks(rate: Int, packetTime: Int) throws {
+        let world = MediaWorld(seed: 9)
+        let peer = try RawPeer(world.loop)
+        let lines = "a=rtpmap:101 telephone-event/\(rate)\r\n"
+        let (session, target) = try world.answering(
+            peer.description(events: false, ptime: packetTime) + Array(lines.utf8))
+        #expect(!session.canSendEvents)
+        for duration in [160, 320] as [UInt16] {
+            let header = peer.sender.header(payloadType: 101, marker: true, timestamp: 50_000, octets: 4)
+            peer.send(header, [5, 10, UInt8(duration >> 8), UInt8(duration & 255)], to: target)
+            world.run(.milliseconds(20))
+        }
+        world.loop.spawn { try? await session.sendDigits("1", options: SendDigitsOptions()) }
+        world.run(.seconds(1))
+        #expect(session.digits.history == "" && peer.packets.allSatisfy { $0.payloadType == 0 })
+        peer.close()
+        world.end()
+    }
+
     @Test func theEndOfTheCallEndsTheSending() throws {
         let world = MediaWorld()
         let (left, _) = try world.pair()

@@ -79,6 +79,22 @@ import Testing
         bridge.world.end()
     }
 
+    @Test("a first key that INFO tells before the event goes on once", arguments: [5, 100]) func infoFirst(milliseconds: Int)
+        throws
+    {
+        let bridge = try BridgedCall(seed: 24, "pcmu", "pcma")
+        let heard = follow(bridge.callee)
+        bridge.world.run(.milliseconds(500))
+        for digit in "12" {
+            bridge.inner.receiveInfo(digit: try #require(Digit(digit)), duration: .milliseconds(160))
+            bridge.world.run(.milliseconds(milliseconds))
+            press("\(digit)", bridge.caller)
+            bridge.world.run(.milliseconds(1500))
+        }
+        #expect(heard() == ["1 rfc4733", "2 rfc4733"])
+        bridge.world.end()
+    }
+
     @Test func aLegThatIsHeldGetsNoKeys() throws {
         let bridge = try BridgedCall(seed: 25, "pcmu", "pcma")
         let heard = follow(bridge.callee)

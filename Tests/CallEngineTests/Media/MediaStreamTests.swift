@@ -181,6 +181,32 @@ import Testing
         world.end()
     }
 
+    @Test("a session that is refreshed all the time ends all the same where no media comes; a new address gets its time")
+    func refreshed() throws {
+        let world = MediaWorld()
+        let peer = try RawPeer(world.loop)
+        let session = try world.session(world.left) { $0.rtpTimeout = .seconds(10) }
+        var timeouts: [Double] = []
+        let start = world.loop.now
+        world.listen(to: session, MediaEars(onTimeout: { timeouts.append((world.loop.now - start).milliseconds / 1000) }))
+        _ = try session.answer(peer.description())
+        session.start()
+        for turn in 1...3 {
+            world.run(.seconds(4))
+            _ = try session.answer(peer.description(version: 1 + turn))
+        }
+        #expect(timeouts.count == 1 && abs((timeouts.first ?? 0) - 10) < 0.1, "\(timeouts)")
+        // At 12 s it was refreshed, at 16 s it moves.
+        world.run(.seconds(4))
+        _ = try session.answer(peer.description(port: 4002, version: 5))
+        world.run(.seconds(9))
+        #expect(timeouts.count == 1, "\(timeouts)")
+        world.run(.seconds(2))
+        #expect(timeouts.count == 2, "\(timeouts)")
+        peer.close()
+        world.end()
+    }
+
     @Test func weHoldAndResume() throws {
         let world = MediaWorld()
         let (left, right) = try world.pair()
