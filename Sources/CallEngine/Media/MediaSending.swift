@@ -49,7 +49,7 @@ extension MediaSession {
 
     private func sendFrame(at now: Instant) {
         if relayed != nil { sendNextRelayed() }
-        if eventSender != nil, sendEvent() { return }
+        if eventSender != nil, sendEvent() { return interruptLive() }
         if let sound = keySound {
             keySound?.packet += 1
             send(
@@ -61,7 +61,7 @@ extension MediaSession {
             }
             return
         }
-        guard maySend else { return }
+        guard maySend else { return interruptLive() }
         if let mixer {
             if let octets = nextMixed(mixer) { return send(octets: octets, of: .mix, at: now) }
             guard !isClosed else { return }
@@ -88,6 +88,12 @@ extension MediaSession {
         if settings.idle == .silence { sendSilence(at: now) }
     }
 
+    /// What the other leg, or a conference, says is not heard in this tick.
+    private func interruptLive() {
+        bridge?.transcoder?.interrupt()
+        conference?.interrupt()
+    }
+
     private func sendSilence(at now: Instant) {
         if comfortNoise != nil { return sendPause(at: now) }
         let octets = silence.copyPayload(silencePacket, to: services.payload)
@@ -101,11 +107,12 @@ extension MediaSession {
         octets: Int, of source: G722Seam.Source, isJoint: Bool = false, lead: @autoclosure () -> [UInt8] = [], at now: Instant
     ) {
         guard maySend, octets > 0 else { return }
-        if bridge != nil {
-            followForwarded()
-            if source != .foreign { bridge?.transcoder?.interrupt() }
+        if bridge != nil { followForwarded() }
+        switch source {
+        case .foreign, .conference: break
+        case .silence: bridge?.transcoder?.interrupt()
+        case .key, .prompt, .mix: interruptLive()
         }
-        if let conference, source != .conference, source != .silence { conference.interrupt() }
         if let seam {
             seam.pass(
                 UnsafeMutableRawBufferPointer(rebasing: services.payload[..<octets]), of: source, isJoint: isJoint, lead: lead())

@@ -52,8 +52,13 @@ final class Transcoder {
 
     func put(_ samples: [Int16]) { samples.withUnsafeBufferPointer { put($0) } }
 
-    /// The listener hears something else: what comes behind that does not follow what was encoded before.
-    func interrupt() { encoder = nil }
+    /// The listener hears something else: what comes behind that does not follow what was encoded before, and is not late.
+    func interrupt() {
+        encoder = nil
+        guard waiting > frame else { return }
+        start = samples.count - frame
+        untaught = 0
+    }
 
     /// Leaves a frame out, without the time that encoding it takes: the listener hears another encoding of about the same. False when there is
     /// not enough for one.

@@ -4,6 +4,7 @@ import Audio
 import Basics
 import CallEngine
 import Reactor
+import SDP
 import TestKit
 import Testing
 
@@ -117,6 +118,55 @@ import Testing
             let found = frames[index].samples.withUnsafeBufferPointer { Decibels.level(of: $0) }
             #expect(abs(found - levels.after) < 4, "\((index - last) * 20) ms behind it: \(found), not \(levels.after)")
         }
+        world.end()
+    }
+
+    @Test("behind a prompt, a key or a hold nothing is later than before", arguments: ["opus", "g722"], ["prompt", "key", "hold"])
+    func delay(codec: String, by what: String) throws {
+        let bridge = try BridgedCall(seed: 17, "pcmu", codec)
+        let world = bridge.world
+        world.run(.seconds(1))
+        let start = world.loop.now
+        let file = temporaryFile("delay.wav")
+        let recording = try bridge.callee.record(RecordingRequest(path: file, channels: .caller))
+        var said: [Duration] = []
+        func burst() {
+            said.append(world.loop.now - start)
+            _ = bridge.caller.play(
+                PlaybackRequest([.tone(frequencies: [700], cadence: [.milliseconds(100), .milliseconds(100)])]))
+            world.run(.seconds(1))
+        }
+        burst()
+        switch what {
+        case "prompt":
+            _ = bridge.outer.play(PlaybackRequest([.silence(.milliseconds(500))]))
+            world.run(.seconds(1))
+        case "key":
+            world.loop.spawn {
+                try? await bridge.caller.sendDigits("5", options: SendDigitsOptions(duration: .milliseconds(500)))
+            }
+            world.run(.seconds(1))
+        default:
+            for direction in [MediaDirection.sendonly, .sendrecv] {
+                bridge.callee.wantedDirection = direction
+                try MediaWorld.agree(bridge.callee, bridge.outer)
+                world.run(.milliseconds(500))
+            }
+        }
+        burst()
+        recording.stop()
+        world.run(.milliseconds(200))
+        let heard = try PromptFile.read(file)
+        // When each begins to be heard, in steps of 5 ms.
+        let step = heard.rate / 200
+        var onsets: [Int] = []
+        for index in 0..<heard.samples.count / step {
+            let level = heard.samples[index * step..<(index + 1) * step].withUnsafeBufferPointer { Decibels.level(of: $0) }
+            if level > -30, index > (onsets.last ?? -100) + 60 { onsets.append(index) }
+        }
+        try #require(onsets.count == 2, "\(onsets)")
+        let delays = zip(onsets, said).map { Double($0) * 5 - $1.milliseconds }
+        #expect(delays[1] <= delays[0] + 25, "\(delays)")
         world.end()
     }
 
